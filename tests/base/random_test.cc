@@ -1,0 +1,60 @@
+#include "base/random.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+namespace gyre {
+namespace {
+
+// Known answers of the Random123 distribution (kat_vectors, philox4x32 10).
+TEST(Philox, KnownAnswers) {
+  EXPECT_EQ(Philox4x32(0, 0, 0),
+            (std::array<uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  const uint64_t ones = ~uint64_t{0};
+  EXPECT_EQ(Philox4x32(ones, ones, ones),
+            (std::array<uint32_t, 4>{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+}
+
+TEST(Random, DependsOnEverything) {
+  std::set<uint64_t> seen;
+  for (const uint64_t seed : {0, 1}) {
+    for (const char* purpose : {"a", "b"}) {
+      for (const uint64_t step : {0, 1}) {
+        for (const uint64_t index : {0, 1}) seen.insert(Random(seed, purpose).Bits(step, index));
+      }
+    }
+  }
+  EXPECT_EQ(seen.size(), 16u);
+}
+
+TEST(Random, NormalHasMeanZeroAndVarianceOne) {
+  const Random random(3, "test");
+  const int n = 100000;
+  double sum = 0, squares = 0;
+  for (int i = 0; i < n; ++i) {
+    const double x = random.Normal(0, i);
+    sum += x;
+    squares += x * x;
+  }
+  EXPECT_NEAR(sum / n, 0, 5 / std::sqrt(n));                // five standard errors
+  EXPECT_NEAR(squares / n, 1, 5 * std::sqrt(2.0 / n));
+}
+
+TEST(PermutedIndex, IsABijectionThatDependsOnSeedAndStep) {
+  for (const uint64_t n : {1, 2, 3, 7, 64, 1000}) {
+    std::set<uint64_t> seen;
+    for (uint64_t i = 0; i < n; ++i) seen.insert(PermutedIndex(Random(1, "order"), 0, n, i));
+    EXPECT_EQ(seen.size(), n);
+    EXPECT_LT(*seen.rbegin(), n);
+  }
+  int same = 0;
+  for (uint64_t i = 0; i < 1000; ++i) {
+    same += PermutedIndex(Random(1, "order"), 0, 1000, i) == PermutedIndex(Random(1, "order"), 1, 1000, i);
+  }
+  EXPECT_LT(same, 20);
+}
+
+}  // namespace
+}  // namespace gyre
