@@ -1,0 +1,88 @@
+#pragma once
+
+// YAML -> SweepSpec -> Jobs. Pure: no clock, no I/O; the text, the folder that its paths are relative to and the
+// hashes of prepared data come in as arguments. One parser serves the command line and the coordinator.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "trainer/config/job_config.h"
+#include "trainer/position/rotation.h"
+
+namespace gyre {
+
+struct Diagnostic {
+  std::string file;
+  int line = 0, column = 0;  // from 1; 0 = the file as a whole
+  int length = 1;            // characters the caret line underlines
+  std::string message;       // "unknown key 'num_layers' in base.model"
+  std::string help;          // "did you mean 'num_hidden_layers'?", or empty
+  std::string source_line;
+};
+/// "file:line:col: error: message", the line, a caret, and "help: ..." where there is some.
+std::string FormatDiagnostic(const Diagnostic& diagnostic);
+
+/// One configuration without its seed.
+struct Variant {
+  std::string name;  // "RoPE lr=0.001"
+  JobConfig config;
+  std::vector<LayerPosition> positions;  // one a layer
+};
+
+/// One variant with one seed.
+struct Job {
+  int variant = 0;  // index into SweepSpec::variants
+  uint64_t seed = 0;
+  std::string key;            // identity; empty while a data set it needs is not prepared
+  std::optional<int> twin_of;  // an earlier job of this sweep that is the same piece of work
+};
+
+struct Resources {
+  int gpus = 0;
+  int cpus = 1;
+  int64_t memory_bytes = 0;  // 0 = not stated
+};
+
+struct SweepSpec {
+  std::string name, description, question;
+  std::string baseline;           // as written; empty = none
+  std::vector<int> baselines;     // per variant: index of the variant it is compared with, -1 = none (itself a baseline)
+  std::vector<Variant> variants;
+  std::vector<uint64_t> seeds;
+  std::vector<Job> jobs;          // seed by seed, so that whole comparisons appear early
+  int priority = 0;
+  Resources resources;
+  int retry_attempts = 3;
+  int64_t retry_backoff_ms = 10000;
+  int64_t timeout_ms = 0;         // 0 = none
+  std::vector<std::string> notes;
+};
+
+/// The hash of the data set for a request (trainer/data/dataset.h, DatasetRequest::Key()), if prepared.
+using DatasetHashes = std::function<std::optional<std::string>(const std::string& request_key)>;
+
+struct SpecOptions {
+  std::string file = "sweep.yaml";  // for messages
+  std::string folder = ".";         // absolute; what relative paths in the text are relative to
+  int64_t max_jobs = 100000;
+  DatasetHashes dataset_hashes;     // may be empty: then no keys
+};
+
+struct ParsedSweeps {
+  std::vector<SweepSpec> sweeps;         // empty if there are diagnostics
+  std::vector<Diagnostic> diagnostics;   // every fault of the file, in order of place
+};
+
+/// Never fails, hangs or throws, whatever the text.
+ParsedSweeps ParseSweeps(const std::string& yaml, const SpecOptions& options);
+
+/// What the job's points depend on, hashed (sweep-language: Identity). `train_hash` and the validation hashes
+/// stand for the data.
+std::string JobKey(const Variant& variant, uint64_t seed, const std::string& train_hash,
+                   const std::map<std::string, std::string>& validation_hashes);
+
+}  // namespace gyre

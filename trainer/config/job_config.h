@@ -1,0 +1,138 @@
+#pragma once
+
+// What one job trains: the sweep language's configuration blocks, resolved (every default filled in, every
+// alias in its neutral form), as plain structs. The JSON form has the same names as the YAML; it is what
+// `gyre plan --format json` shows, what the wire carries and what the database keeps.
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace gyre {
+
+using Json = nlohmann::ordered_json;
+
+struct ModelConfig {
+  std::string model_type = "llama";  // "llama" | "gemma": norm, activation, embedding scaling
+  int vocab_size = 257;
+  int num_hidden_layers = 4;
+  int hidden_size = 256;
+  int intermediate_size = 1024;
+  int num_attention_heads = 4;
+  int num_key_value_heads = 4;
+  int head_dim = 64;
+  double rms_norm_eps = 1e-6;
+  double initializer_range = 0.02;
+  bool tie_word_embeddings = true;
+  bool qk_norm = false;
+  int sliding_window = 0;  // tokens; 0 = no limit (null in JSON)
+};
+
+struct ScalingConfig {
+  std::string type = "none";  // none | linear | dynamic | yarn | llama3 (longrope: not yet supported)
+  double factor = 1;
+  int original_max_position_embeddings = 0;
+  double low_freq_factor = 1, high_freq_factor = 4;  // llama3
+  double beta_fast = 32, beta_slow = 1;              // yarn
+  std::optional<double> attention_factor;            // yarn; default 0.1 ln(factor) + 1
+};
+
+/// One encoding without per-layer overrides.
+struct EncodingConfig {
+  std::string type = "rope";  // rope | nope | alibi
+  double theta = 10000;
+  double p = 1;
+  std::string keep = "high";      // high | low
+  std::string spacing = "full";   // full | respaced
+  std::optional<std::pair<int, int>> band;  // pairs [a, b) kept, 0 the fastest; excludes p and keep
+  ScalingConfig scaling;
+  std::string pairing = "half";   // half | interleaved
+};
+
+struct PositionConfig {
+  EncodingConfig common;
+  /// Per layer, resolved: empty, or one a layer, each the common encoding with the layer's overrides.
+  std::vector<EncodingConfig> layers;
+  /// Per layer, tokens, 0 = no limit: empty (then model.sliding_window holds everywhere), or one a layer.
+  std::vector<int> windows;
+};
+
+struct DataConfig {
+  Json train;       // a string or a list of strings, as in the YAML
+  Json validation;  // {name: source}
+  Json tokenizer = "bytes";
+  int context = 512;
+  std::string packing = "documents";  // documents | stream
+  double holdout = 0.05;
+};
+
+struct OptimizerConfig {
+  std::string name = "adamw";
+  double lr = 1e-3;
+  double beta1 = 0.9, beta2 = 0.95;
+  double eps = 1e-8;
+  double weight_decay = 0.1;
+  double clip_norm = 1.0;  // 0 = no clipping
+};
+
+struct ScheduleConfig {
+  std::string name = "cosine";  // cosine | constant
+  int64_t warmup_tokens = 0;
+  double final_lr_fraction = 0.1;
+};
+
+struct TrainConfig {
+  int64_t tokens = 0;
+  int64_t batch_tokens = 0;
+  int micro_batch = 0;  // sequences a micro-batch; resolved by the plan from the shapes alone
+  OptimizerConfig optimizer;
+  ScheduleConfig schedule;
+  std::string precision = "float32";
+  int64_t checkpoint_every = 0;  // tokens
+};
+
+struct EvaluateConfig {
+  int64_t every = 0;   // tokens
+  int64_t tokens = 0;  // of each validation set, on the way
+};
+
+struct JobConfig {
+  ModelConfig model;
+  PositionConfig position;
+  DataConfig data;
+  TrainConfig train;
+  EvaluateConfig evaluate;
+};
+
+/// INVALID_ARGUMENT with the path of the first key that is missing, unknown or of the wrong type. The JSON
+/// comes from our own plan; what a person typed is checked by sweeps/spec, with lines and columns.
+Result<JobConfig> JobConfigFromJson(const Json& json);
+Json ToJson(const JobConfig& config);
+
+/// Steps of the whole budget: ceil(tokens / batch_tokens).
+int64_t TotalSteps(const TrainConfig& train);
+
+/// Number of trained parameters (a tied head counts once).
+int64_t ParameterCount(const ModelConfig& model);
+
+/// Version of the numerics: part of every job's key. Raise it when the same job would give other points.
+inline constexpr int kNumericsVersion = 1;
+
+/// What a worker's trainer gets: a job and where its data lie (data sets are named by content hash, in
+/// GYRE_HOME/datasets/HASH). JSON: {"config", "seed", "key", "datasets": {"train": HASH, "validation": {NAME: HASH}}}.
+struct TrainerJob {
+  JobConfig config;
+  uint64_t seed = 0;
+  std::string key;  // identity hash, or empty
+  std::string train_dataset;
+  std::map<std::string, std::string> validation_datasets;
+};
+Result<TrainerJob> TrainerJobFromJson(const Json& json);
+Json ToJson(const TrainerJob& job);
+
+}  // namespace gyre

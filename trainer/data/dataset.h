@@ -1,0 +1,76 @@
+#pragma once
+
+// A data set is one prepared text: token ids and where documents begin, tokenized once, named by the hash of
+// its content, memory-mapped from GYRE_HOME/datasets/HASH. Corpora and users' files become data sets in two
+// parts, "train" and "validation" (the held-out part), each a data set of its own.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/status.h"
+#include "trainer/config/job_config.h"
+
+namespace gyre {
+
+/// What is asked for: a text, which part of it, and how it becomes tokens.
+struct DatasetRequest {
+  Json source;              // "corpus:austen", a path, a glob, a folder, or a list of them
+  std::string part;         // "train" | "validation"
+  Json tokenizer;           // "bytes"
+  double holdout = 0.05;
+
+  /// The canonical text of the request: equal requests, equal keys. Relative paths are as given: make them
+  /// absolute first where the key leaves this process.
+  std::string Key() const;
+};
+
+struct DatasetInfo {
+  std::string name;  // "austen", "austen/validation", or the path given
+  std::string hash;  // SHA-256 of the content: tokens, document starts, tokenizer
+  int64_t tokens = 0;
+  int64_t documents = 0;
+  int64_t bytes = 0;  // of the text
+  int vocab_size = 0;
+  std::string tokenizer;
+  std::string license;
+  std::string source;
+};
+Json ToJson(const DatasetInfo& info);
+Result<DatasetInfo> DatasetInfoFromJson(const Json& json);
+
+/// What a job's configuration asks for.
+struct JobDatasetRequests {
+  DatasetRequest train;
+  std::vector<std::pair<std::string, DatasetRequest>> validation;  // by name of the validation set
+};
+JobDatasetRequests RequestsOf(const DataConfig& data);
+
+/// The data set if it is prepared and its source unchanged since; NOT_FOUND else. Reads no text.
+Result<DatasetInfo> FindDataset(const std::filesystem::path& home, const DatasetRequest& request);
+
+/// Finds or makes it. `progress` gets sentences for people ("fetching r-cran-janeaustenr"); may be empty.
+/// NOT_FOUND: no such corpus (lists the known) or file; UNAVAILABLE: a package could not be fetched.
+Result<DatasetInfo> PrepareDataset(const std::filesystem::path& home, const DatasetRequest& request,
+                                   const std::function<void(const std::string&)>& progress);
+
+/// An opened data set. Immutable; safe to share between threads.
+class Dataset {
+ public:
+  static Result<Dataset> Open(const std::filesystem::path& home, const std::string& hash);
+  const DatasetInfo& info() const;
+  int64_t tokens() const;
+  int32_t Token(int64_t index) const;
+  /// First token of each document, ascending, first is 0. Every document begins with the document-start token.
+  std::span<const uint64_t> document_starts() const;
+
+ private:
+  DatasetInfo info_;
+  MappedFile tokens_file_, documents_file_;
+};
+
+}  // namespace gyre

@@ -1,0 +1,66 @@
+#pragma once
+
+// The decoder-only transformer: owns the order of the backend's calls, never touches data itself. Weights,
+// gradients and the optimizer's moments are flat buffers in the backend, planned once; no call allocates.
+// One thread drives a Model.
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "trainer/backend/backend.h"
+#include "trainer/config/job_config.h"
+#include "trainer/position/rotation.h"
+
+namespace gyre {
+
+/// Rows of tokens with their targets, row-major (B, T).
+struct Batch {
+  int rows = 0;                  // B
+  int length = 0;                // T
+  std::vector<int32_t> tokens;   // (B, T)
+  std::vector<int32_t> targets;  // (B, T); -1 = ignored
+  /// (B, T): the place in the row where the token's document begins; attention never looks before it, and
+  /// positions count from the row's start all the same. Empty: every row is one document.
+  std::vector<int32_t> document_starts;
+};
+
+/// Host copy of one named tensor.
+struct Tensor {
+  std::string name;  // Hugging Face's, e.g. "model.layers.0.self_attn.q_proj.weight"
+  std::vector<int64_t> shape;
+  std::vector<float> values;
+};
+
+enum class TensorKind { kWeight, kGradient, kFirstMoment, kSecondMoment };
+
+class Model {
+ public:
+  /// `max_rows` x `max_length` bounds every batch. `training` false plans no gradients and no moments.
+  static Result<std::unique_ptr<Model>> Create(const ModelConfig& config, std::vector<LayerPosition> positions,
+                                               Backend* backend, int max_rows, int max_length, bool training);
+  virtual ~Model() = default;
+
+  /// Names and shapes of the parameters, in the order of the flat buffers.
+  virtual const std::vector<Tensor>& parameters() const = 0;  // without values
+
+  /// Weight = f(seed, tensor name): normal with std initializer_range (matrices), the norms' identity.
+  virtual Status InitializeWeights(uint64_t seed) = 0;
+  virtual Status Load(TensorKind kind, const std::string& name, std::span<const float> values) = 0;
+  virtual Status Save(TensorKind kind, const std::string& name, std::span<float> values) const = 0;
+
+  virtual Status ZeroGradients() = 0;
+  /// Adds the gradient of the batch's summed negative log-likelihood to the gradients; returns that sum (nats).
+  virtual Result<double> ForwardBackward(const Batch& batch) = 0;
+  /// Forward only: nll of every place (B, T), 0 where ignored.
+  virtual Status Evaluate(const Batch& batch, std::span<float> nll) = 0;
+  /// Divides the accumulated gradient by `target_count`, clips, updates. `step` counts from 1. Returns the
+  /// gradient's 2-norm before clipping.
+  virtual Result<double> OptimizerStep(const OptimizerConfig& optimizer, double lr, int64_t step,
+                                       int64_t target_count) = 0;
+};
+
+}  // namespace gyre

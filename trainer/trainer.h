@@ -1,0 +1,72 @@
+#pragma once
+
+// The training loop of one job: batches in, points and checkpoints out. It knows no worker and no wire; `serve.h`
+// puts it behind a pipe, `main.cc` behind a command.
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "trainer/config/job_config.h"
+
+namespace gyre {
+
+struct PointValue {
+  std::string metric;
+  int64_t step = 0, tokens = 0;
+  double value = 0;  // may be NaN or infinite
+};
+
+struct CheckpointInfo {
+  std::string hash;  // objects/HASH
+  int64_t bytes = 0;
+  int64_t step = 0, tokens = 0;
+  bool weights_only = false;  // the final one
+};
+
+struct TrainProgress {
+  int64_t step = 0, tokens = 0;
+  double tokens_per_second = 0, loss = 0;
+};
+
+/// Where a trainer's words go. Called from the training thread, in order.
+class TrainObserver {
+ public:
+  virtual ~TrainObserver() = default;
+  virtual void OnPoint(const PointValue& point) = 0;
+  virtual void OnCheckpoint(const CheckpointInfo& checkpoint) = 0;
+  virtual void OnProgress(const TrainProgress& progress) = 0;  // a few times a second at most
+};
+
+/// Set from another thread; looked at between steps.
+struct TrainControl {
+  std::atomic<bool> stop{false};        // write a checkpoint, then return with `stopped`
+  std::atomic<bool> checkpoint{false};  // write one now
+};
+
+struct TrainOutcome {
+  int64_t step = 0, tokens = 0;
+  bool stopped = false;
+  std::optional<int64_t> diverged_at_step;  // the loss was not finite; training ended there
+  double tokens_per_second = 0;
+  int64_t peak_memory_bytes = 0;
+};
+
+struct TrainOptions {
+  std::filesystem::path home;  // datasets/HASH, objects/HASH
+  std::string resume_from;     // hash of a checkpoint, or empty
+  int threads = 1;
+};
+
+/// Trains the job to its budget. The same job gives the same points, bit for bit, however often it was stopped and
+/// resumed. A damaged checkpoint is DATA_LOSS; a missing data set NOT_FOUND; out of memory RESOURCE_EXHAUSTED.
+Result<TrainOutcome> Train(const TrainerJob& job, const TrainOptions& options, TrainObserver& observer,
+                           TrainControl& control);
+
+/// What the bits of a result depend on beside the job: {"backend", "instruction_set", "threads", "libraries"}.
+Json Fingerprint(int threads);
+
+}  // namespace gyre
