@@ -20,7 +20,7 @@ namespace gyre {
 /// What is asked for: a text, which part of it, and how it becomes tokens.
 struct DatasetRequest {
   Json source;              // "corpus:austen", a path, a glob, a folder, or a list of them
-  std::string part;         // "train" | "validation"
+  std::string part;         // "train" | "validation" (the held-out part) | "all"
   Json tokenizer;           // "bytes"
   double holdout = 0.05;
 
@@ -43,7 +43,13 @@ struct DatasetInfo {
 Json ToJson(const DatasetInfo& info);
 Result<DatasetInfo> DatasetInfoFromJson(const Json& json);
 
-/// What a job's configuration asks for.
+/// What the validation set of a job that names none is called: the corpus, or the file or folder without its
+/// ending; "validation" for lists and globs.
+std::string DefaultValidationName(const Json& train);
+
+/// What a job's configuration asks for. A validation source is the whole text that it names, except that
+/// "corpus:NAME/validation" is the corpus's held-out part and a source equal to `train` is the held-out part of
+/// that; no validation at all is the held-out part of `train` too.
 struct JobDatasetRequests {
   DatasetRequest train;
   std::vector<std::pair<std::string, DatasetRequest>> validation;  // by name of the validation set

@@ -1,0 +1,112 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "trainer/data/dataset.h"
+
+namespace gyre {
+namespace {
+
+// Metric names are NAME/quantity[@context], so a name has neither '/' nor '@' nor spaces.
+std::string MetricName(std::string text) {
+  for (char& c : text) {
+    const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '.' || c == '_' || c == '-';
+    if (!kept) c = '-';
+  }
+  return text;
+}
+
+DatasetRequest WithSource(const DataConfig& data, const Json& source, const std::string& part) {
+  DatasetRequest request;
+  request.source = source.is_array() && source.size() == 1 ? source.front() : source;
+  request.part = part;
+  request.tokenizer = data.tokenizer.is_null() ? Json("bytes") : data.tokenizer;
+  request.holdout = data.holdout;
+  if (!request.source.is_string()) return request;
+  const std::string text = request.source.get<std::string>();
+  for (const std::string_view named : {"train", "validation", "all"}) {
+    const std::string suffix = "/" + std::string(named);
+    if (text.starts_with("corpus:") && text.ends_with(suffix)) {
+      request.source = text.substr(0, text.size() - suffix.size());
+      request.part = named;
+    }
+  }
+  return request;
+}
+
+}  // namespace
+
+std::string DatasetRequest::Key() const {
+  Json key;
+  key["source"] = source.is_array() && source.size() == 1 ? source.front() : source;
+  key["part"] = part;
+  key["tokenizer"] = tokenizer.is_null() ? Json("bytes") : tokenizer;
+  key["holdout"] = holdout;
+  return key.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json ToJson(const DatasetInfo& info) {
+  return {{"name", info.name},           {"hash", info.hash},
+          {"tokens", info.tokens},       {"documents", info.documents},
+          {"bytes", info.bytes},         {"vocab_size", info.vocab_size},
+          {"tokenizer", info.tokenizer}, {"license", info.license},
+          {"source", info.source}};
+}
+
+Result<DatasetInfo> DatasetInfoFromJson(const Json& json) {
+  if (!json.is_object()) return InvalidArgument("a data set's description must be a JSON object");
+  DatasetInfo info;
+  try {
+    json.at("name").get_to(info.name);
+    json.at("hash").get_to(info.hash);
+    json.at("tokens").get_to(info.tokens);
+    json.at("documents").get_to(info.documents);
+    json.at("bytes").get_to(info.bytes);
+    json.at("vocab_size").get_to(info.vocab_size);
+    json.at("tokenizer").get_to(info.tokenizer);
+    json.at("license").get_to(info.license);
+    json.at("source").get_to(info.source);
+  } catch (const Json::exception& error) {
+    return InvalidArgument(std::string("a data set's description is not readable: ") + error.what());
+  }
+  if (info.tokens < 0 || info.documents < 0 || info.bytes < 0 || info.vocab_size < 1) {
+    return InvalidArgument("a data set's description has a negative size: " + json.dump());
+  }
+  return info;
+}
+
+std::string DefaultValidationName(const Json& train) {
+  if (!train.is_string()) return "validation";
+  const std::string text = train.get<std::string>();
+  if (text.starts_with("corpus:")) {
+    const std::string name = text.substr(7);
+    return MetricName(name.substr(0, name.find('/')));
+  }
+  if (text.find_first_of("*?[") != std::string::npos) return "validation";
+  std::filesystem::path path = std::filesystem::path(text).lexically_normal();
+  if (path.filename().empty()) path = path.parent_path();  // "texts/"
+  const std::string stem = path.stem().string();
+  return stem.empty() || stem == "." || stem == ".." || stem == "train" ? "validation"
+                                                                         : MetricName(stem);
+}
+
+JobDatasetRequests RequestsOf(const DataConfig& data) {
+  JobDatasetRequests requests;
+  requests.train = WithSource(data, data.train, "train");
+  if (!data.validation.is_object() || data.validation.empty()) {
+    requests.validation.emplace_back(DefaultValidationName(requests.train.source),
+                                     WithSource(data, requests.train.source, "validation"));
+    return requests;
+  }
+  for (const auto& [name, source] : data.validation.items()) {
+    DatasetRequest request = WithSource(data, source, "all");
+    if (request.part == "all" && request.source == requests.train.source) {
+      request.part = "validation";
+    }
+    requests.validation.emplace_back(name, std::move(request));
+  }
+  return requests;
+}
+
+}  // namespace gyre
