@@ -2,7 +2,8 @@
 
 // SQLite as the rest of Gyre sees it: a connection, prepared statements, values. The only users are coordinator/store
 // (the one writer) and results/ (readers). Errors carry SQLite's text; SQLITE_FULL is RESOURCE_EXHAUSTED, SQLITE_BUSY
-// UNAVAILABLE, SQLITE_NOTADB and SQLITE_CORRUPT DATA_LOSS, SQLITE_CONSTRAINT FAILED_PRECONDITION.
+// UNAVAILABLE, SQLITE_NOTADB and SQLITE_CORRUPT DATA_LOSS, SQLITE_CONSTRAINT FAILED_PRECONDITION, a fault of the SQL
+// text or a refusal of the authorizer INVALID_ARGUMENT, sqlite3_interrupt CANCELLED.
 // A connection belongs to one thread at a time.
 
 #include <cstdint>
@@ -22,8 +23,8 @@ namespace gyre {
 
 class Database;
 
-/// A prepared statement. Bind 1, 2, ...; Step() until it answers false; columns count from 0. It resets itself when it
-/// is bound again after a Step().
+/// A prepared statement. Bind 1, 2, ...; Step() until it answers false; columns count from 0. It resets itself at the
+/// end, at an error, and when it is bound again after a Step().
 class Statement {
  public:
   Statement(Statement&& other) noexcept;
@@ -45,6 +46,8 @@ class Statement {
   Result<bool> Step();
   /// Steps to the end, discarding rows.
   Status Run();
+  /// Lets go of rows not yet read, and with them of the read transaction; what is bound stays.
+  void Reset();
 
   int columns() const;
   std::string ColumnName(int column) const;
