@@ -32,7 +32,7 @@ struct LayerPosition {
 };
 
 /// One entry a layer. `length` is the length of the sequences (only `dynamic` scaling looks at it).
-/// Formulas: ../docs, and the reference cases. INVALID_ARGUMENT with the key's path, e.g.
+/// Formulas: tests/trainer/reference/README.md, section 2. INVALID_ARGUMENT with the key's path, e.g.
 /// "position.p: p·head_dim = 15 is odd, and spacing 'respaced' needs an even number".
 Result<std::vector<LayerPosition>> ResolvePositions(const PositionConfig& position, const ModelConfig& model,
                                                     int length);
