@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,10 @@ struct Variant {
   std::string name;  // "RoPE lr=0.001"
   JobConfig config;
   std::vector<LayerPosition> positions;  // one a layer
+  // Hashes of the data sets it trains on and is evaluated on (by name of the set), from SpecOptions::dataset_hashes;
+  // empty where one is not prepared.
+  std::string train_dataset;
+  std::map<std::string, std::string> validation_datasets;
 };
 
 /// One variant with one seed.
