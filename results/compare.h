@@ -1,56 +1,60 @@
 #pragma once
 
-// The comparison of a sweep's variants: one row each, over seeds, differences paired with the baseline seed by seed.
+// Comparing variants over seeds, paired with the baseline seed by seed. Two halves: Compare() reads
+// the database, CompareResults() is the pure function from values to rows, notes and sentences.
 
-#include <filesystem>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "results/comparison.h"
 #include "results/database.h"
 
 namespace gyre {
 
 struct CompareOptions {
-  std::string metric;    // empty = "<first validation set>/perplexity"
-  std::string baseline;  // empty = the sweep's own
-  int64_t at_tokens = 0;  // 0 = the end; else the last point at or before these tokens
+  std::string metric;     // empty = "<first validation set>/perplexity"
+  std::string baseline;   // empty = each sweep's own; else VARIANT or SWEEP/VARIANT
+  int64_t at_tokens = 0;  // 0 = the end of each job; else the last point at or before these tokens
 };
 
-/// Mean of the paired differences variant - baseline over the seeds that both have, with the 95% interval and the
-/// two-sided p-value of Student's t with n-1 degrees of freedom. Perplexities are compared by their logarithm, so
-/// the unit is nats. low, high and p are absent with fewer than two pairs.
-struct Difference {
-  double mean = 0;
-  std::optional<double> low, high, p;
-  int pairs = 0;
-  std::string unit = "nats";
-};
-
-struct ComparisonRow {
-  std::string sweep;
-  std::string variant;
-  int n = 0;                     // finished, not diverged seeds
-  std::optional<double> mean, std;  // of the metric as it is (std with n - 1; absent below two)
-  std::optional<Difference> difference;  // absent for the baseline, without pairs, or with unequal token budgets
-  int64_t tokens = 0;
+/// What one variant with one seed came to.
+struct SeedResult {
+  uint64_t seed = 0;
+  std::string state;  // of the job: QUEUED, RUNNING, SUCCEEDED, FAILED, STOPPED_EARLY, CANCELED
+  bool diverged = false;
+  std::optional<double>
+      value;           // of the metric, where the job counts; absent if it has no (finite) value
+  int64_t tokens = 0;  // at which the value was taken
+  int64_t tokens_budget = 0;
   std::optional<double> tokens_per_second;
-  int failed = 0, diverged = 0, unfinished = 0;
 };
 
-struct Comparison {
-  std::string metric, baseline;
-  std::vector<ComparisonRow> rows;
-  std::vector<std::string> notes;  // "0.25-RoPE: 1 of 3 seeds diverged and is left out"
+struct VariantResults {
+  std::string name;
+  std::vector<SeedResult> seeds;
+};
+
+struct SweepResults {
+  std::string sweep;
+  std::string baseline;  // as the sweep names it; empty = none
+  std::vector<VariantResults> variants;
 };
 
 /// NOT_FOUND: no such sweep, metric or baseline; the message lists those there are.
 Result<Comparison> Compare(const Database& database, const std::vector<std::string>& sweeps,
                            const CompareOptions& options);
 
-/// {"metric", "baseline", "rows": [{"variant", "n", "mean", "std", "difference": {...} or null, "tokens",
-/// "tokens_per_second", "failed"}]}, as cli.md has it.
-std::string ComparisonToJson(const Comparison& comparison);
+/// `options.metric` must be given. NOT_FOUND: no such baseline.
+Result<Comparison> CompareResults(const std::vector<SweepResults>& sweeps,
+                                  const CompareOptions& options);
+
+/// The variant that `variant` is compared with when the baseline is called `baseline`: that one if
+/// a variant has this very name; else, under a grid, the one called "BASELINE key=value ..." with
+/// the same grid values. Empty: none.
+std::string MatchBaseline(const std::vector<VariantResults>& variants, const std::string& variant,
+                          const std::string& baseline);
 
 }  // namespace gyre

@@ -1,0 +1,245 @@
+// The pure half of the comparison: from the values of seeds to rows, notes and sentences.
+
+#include <algorithm>
+#include <cmath>
+
+#include "results/compare.h"
+#include "results/numbers.h"
+#include "results/statistics.h"
+
+namespace gyre {
+namespace {
+
+struct Reference {
+  const SweepResults* sweep = nullptr;
+  const VariantResults* variant = nullptr;
+};
+
+const VariantResults* FindVariant(const SweepResults& sweep, const std::string& name) {
+  for (const VariantResults& variant : sweep.variants) {
+    if (variant.name == name) return &variant;
+  }
+  return nullptr;
+}
+
+/// A grid's part of a name: one or more " key=value".
+bool IsGridSuffix(std::string_view text) {
+  if (text.empty()) return false;
+  while (!text.empty()) {
+    if (text.front() != ' ') return false;
+    text.remove_prefix(1);
+    const std::string_view word = text.substr(0, text.find(' '));
+    const size_t equals = word.find('=');
+    if (equals == 0 || equals == std::string_view::npos) return false;
+    text.remove_prefix(word.size());
+  }
+  return true;
+}
+
+/// `baseline` given by the user is VARIANT, or SWEEP/VARIANT; it may be in another sweep than the
+/// row.
+Reference FindReference(const std::vector<SweepResults>& sweeps, const SweepResults& sweep,
+                        const std::string& variant, const std::string& baseline) {
+  for (const SweepResults& other : sweeps) {
+    if (!baseline.starts_with(other.sweep + "/")) continue;
+    const std::string name =
+        MatchBaseline(other.variants, variant, baseline.substr(other.sweep.size() + 1));
+    if (const VariantResults* found = FindVariant(other, name)) return {&other, found};
+  }
+  std::string name = MatchBaseline(sweep.variants, variant, baseline);
+  if (const VariantResults* found = FindVariant(sweep, name)) return {&sweep, found};
+  for (const SweepResults& other : sweeps) {
+    name = MatchBaseline(other.variants, variant, baseline);
+    if (const VariantResults* found = FindVariant(other, name)) return {&other, found};
+  }
+  return {};
+}
+
+std::string OfSeeds(int count, int seeds) {
+  return std::to_string(count) + " of " + std::to_string(seeds) + (seeds == 1 ? " seed" : " seeds");
+}
+
+void CountStates(const VariantResults& variant, ComparisonRow* row) {
+  row->seeds = static_cast<int>(variant.seeds.size());
+  for (const SeedResult& seed : variant.seeds) {
+    if (seed.value) ++row->n;
+    if (seed.diverged) ++row->diverged;
+    if (seed.state == "FAILED") ++row->failed;
+    if (seed.state == "CANCELED") ++row->canceled;
+    if (seed.state == "STOPPED_EARLY") ++row->stopped_early;
+    if (seed.state == "QUEUED" || seed.state == "RUNNING") ++row->unfinished;
+  }
+}
+
+void Summarize(const VariantResults& variant, ComparisonRow* row) {
+  std::vector<double> values, speeds;
+  for (const SeedResult& seed : variant.seeds) {
+    if (seed.value) values.push_back(*seed.value);
+    if (seed.value) row->tokens = std::max(row->tokens, seed.tokens);
+    if (seed.tokens_per_second) speeds.push_back(*seed.tokens_per_second);
+  }
+  if (values.empty() && !variant.seeds.empty()) row->tokens = variant.seeds.front().tokens_budget;
+  if (!values.empty()) row->mean = Mean(values);
+  row->std = SampleStd(values);
+  if (!speeds.empty()) row->tokens_per_second = Mean(speeds);
+}
+
+void NoteSeedsLeftOut(const ComparisonRow& row, bool at_end, std::vector<std::string>* notes) {
+  const auto note = [&](int count, const std::string& what) {
+    if (count > 0) notes->push_back(row.variant + ": " + OfSeeds(count, row.seeds) + " " + what);
+  };
+  note(row.diverged, "diverged and left out");
+  note(row.failed, "failed");
+  note(row.canceled, "canceled");
+  if (at_end) note(row.stopped_early, "stopped early and left out");
+  if (row.unfinished > 0) {
+    notes->push_back(row.variant + ": unfinished, " + OfSeeds(row.n, row.seeds) + " so far");
+  }
+}
+
+struct Pairs {
+  std::vector<double> differences;
+  // Of the first pair that trained on different numbers of tokens.
+  std::optional<std::pair<int64_t, int64_t>> unequal_tokens;
+};
+
+Pairs PairBySeed(const VariantResults& variant, const VariantResults& baseline, bool logarithmic,
+                 bool at_end) {
+  Pairs pairs;
+  for (const SeedResult& ours : variant.seeds) {
+    for (const SeedResult& theirs : baseline.seeds) {
+      if (ours.seed != theirs.seed || !ours.value || !theirs.value) continue;
+      const int64_t our_tokens = at_end ? ours.tokens_budget : ours.tokens;
+      const int64_t their_tokens = at_end ? theirs.tokens_budget : theirs.tokens;
+      if (our_tokens != their_tokens && !pairs.unequal_tokens) {
+        pairs.unequal_tokens = {our_tokens, their_tokens};
+      }
+      pairs.differences.push_back(logarithmic ? std::log(*ours.value) - std::log(*theirs.value)
+                                              : *ours.value - *theirs.value);
+    }
+  }
+  return pairs;
+}
+
+std::string Exactly(int64_t tokens) { return std::to_string(tokens) + " tokens"; }
+
+void Pair(const VariantResults& variant, const VariantResults& baseline,
+          const CompareOptions& options, ComparisonRow* row, std::vector<std::string>* notes) {
+  const bool logarithmic = MetricQuantity(options.metric) == "perplexity";
+  const bool at_end = options.at_tokens == 0;
+  const Pairs pairs = PairBySeed(variant, baseline, logarithmic, at_end);
+  const int n = static_cast<int>(pairs.differences.size());
+  if (n == 0) {
+    if (row->n > 0) {
+      notes->push_back(row->variant + ": not compared, no seed is finished in both it and " +
+                       row->baseline);
+    }
+    return;
+  }
+  if (pairs.unequal_tokens) {
+    notes->push_back(row->variant + ": not compared, it trained on " +
+                     Exactly(pairs.unequal_tokens->first) + " and " + row->baseline + " on " +
+                     Exactly(pairs.unequal_tokens->second));
+    return;
+  }
+  Difference& difference = row->difference.emplace();
+  difference.mean = Mean(pairs.differences);
+  difference.pairs = n;
+  difference.unit = DifferenceUnit(options.metric);
+  if (const auto interval = StudentT(pairs.differences)) {
+    difference.low = interval->low;
+    difference.high = interval->high;
+    difference.p = interval->p;
+  } else {
+    notes->push_back(row->variant + ": no interval, " +
+                     (n == 1 ? "only one seed is paired with " + row->baseline
+                             : "every seed differs from " + row->baseline + " by the same"));
+  }
+  if (n > 1 && n < row->n) {
+    notes->push_back(row->variant + ": paired with " + row->baseline + " on " + OfSeeds(n, row->n));
+  }
+}
+
+std::string ListVariants(const std::vector<SweepResults>& sweeps) {
+  std::string list;
+  for (const SweepResults& sweep : sweeps) {
+    for (const VariantResults& variant : sweep.variants) {
+      list += (list.empty() ? "'" : ", '") + variant.name + "'";
+    }
+  }
+  return list;
+}
+
+/// The name for the head of the comparison: what the user or the sweep said, several sweeps'
+/// joined.
+std::string BaselineName(const std::vector<SweepResults>& sweeps, const std::string& given) {
+  if (!given.empty()) return given;
+  std::vector<std::string> names;
+  for (const SweepResults& sweep : sweeps) {
+    const std::string& name = sweep.baseline;
+    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) {
+      names.push_back(name);
+    }
+  }
+  std::string joined;
+  for (const std::string& name : names) joined += (joined.empty() ? "" : ", ") + name;
+  return joined;
+}
+
+}  // namespace
+
+std::string MatchBaseline(const std::vector<VariantResults>& variants, const std::string& variant,
+                          const std::string& baseline) {
+  if (baseline.empty()) return "";
+  std::string best;
+  for (const VariantResults& candidate : variants) {
+    if (candidate.name == baseline) return baseline;
+    if (!candidate.name.starts_with(baseline + " ")) continue;
+    const std::string_view suffix = std::string_view(candidate.name).substr(baseline.size());
+    if (IsGridSuffix(suffix) && variant.ends_with(suffix) &&
+        (best.empty() || candidate.name.size() < best.size())) {
+      best = candidate.name;
+    }
+  }
+  return best;
+}
+
+Result<Comparison> CompareResults(const std::vector<SweepResults>& sweeps,
+                                  const CompareOptions& options) {
+  Comparison comparison;
+  comparison.metric = options.metric;
+  comparison.baseline = BaselineName(sweeps, options.baseline);
+  bool found_baseline = false;
+  for (const SweepResults& sweep : sweeps) {
+    const std::string& baseline = options.baseline.empty() ? sweep.baseline : options.baseline;
+    for (const VariantResults& variant : sweep.variants) {
+      ComparisonRow& row = comparison.rows.emplace_back();
+      row.sweep = sweep.sweep;
+      row.variant = variant.name;
+      CountStates(variant, &row);
+      Summarize(variant, &row);
+      NoteSeedsLeftOut(row, options.at_tokens == 0, &comparison.notes);
+      const Reference reference = FindReference(sweeps, sweep, variant.name, baseline);
+      if (reference.variant == nullptr) continue;
+      found_baseline = true;
+      if (reference.variant == &variant) continue;
+      row.baseline = reference.sweep == &sweep
+                         ? reference.variant->name
+                         : reference.sweep->sweep + "/" + reference.variant->name;
+      Pair(variant, *reference.variant, options, &row, &comparison.notes);
+    }
+  }
+  if (!options.baseline.empty() && !found_baseline) {
+    return NotFound("no variant is called '" + options.baseline +
+                    "'; there are: " + ListVariants(sweeps));
+  }
+  if (comparison.baseline.empty()) {
+    comparison.notes.push_back(
+        "no baseline, so no differences: name one with --baseline VARIANT, or with 'baseline:' in "
+        "the sweep");
+  }
+  comparison.verdict = Verdict(comparison);
+  return comparison;
+}
+
+}  // namespace gyre

@@ -1,0 +1,260 @@
+// Rows, notes and sentences as a pure function of what the seeds came to.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "results/compare.h"
+
+namespace gyre {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+SeedResult Done(uint64_t seed, double value, int64_t tokens = 1000) {
+  return {.seed = seed,
+          .state = "SUCCEEDED",
+          .value = value,
+          .tokens = tokens,
+          .tokens_budget = tokens};
+}
+
+SeedResult InState(uint64_t seed, const std::string& state) {
+  return {.seed = seed, .state = state, .tokens_budget = 1000};
+}
+
+Comparison CompareOne(const std::vector<VariantResults>& variants, const std::string& baseline,
+                      const std::string& metric = "austen/perplexity") {
+  const auto comparison = CompareResults(
+      {{.sweep = "s", .baseline = baseline, .variants = variants}}, {.metric = metric});
+  EXPECT_TRUE(comparison.ok()) << comparison.status();
+  return *comparison;
+}
+
+TEST(CompareResults, PerplexitiesArePairedByTheirLogarithms) {
+  // Log ratios 0.6, 0.7, 0.8: mean 0.7, standard error 0.1/sqrt(3), quantile 4.302653 for 2 degrees
+  // of freedom.
+  const Comparison comparison = CompareOne(
+      {{"RoPE", {Done(0, 5), Done(1, 6), Done(2, 7)}},
+       {"NoPE",
+        {Done(2, 7 * std::exp(0.8)), Done(0, 5 * std::exp(0.6)), Done(1, 6 * std::exp(0.7))}}},
+      "RoPE");
+  ASSERT_EQ(comparison.rows.size(), 2u);
+  EXPECT_EQ(comparison.baseline, "RoPE");
+  const ComparisonRow& baseline = comparison.rows[0];
+  EXPECT_FALSE(baseline.difference);
+  EXPECT_EQ(baseline.n, 3);
+  EXPECT_DOUBLE_EQ(*baseline.mean, 6);
+  EXPECT_DOUBLE_EQ(*baseline.std, 1);
+  EXPECT_EQ(baseline.tokens, 1000);
+  const Difference& difference = *comparison.rows[1].difference;
+  EXPECT_EQ(difference.pairs, 3);
+  EXPECT_EQ(difference.unit, "nats");
+  EXPECT_NEAR(difference.mean, 0.7, 1e-12);
+  EXPECT_NEAR(*difference.low, 0.7 - 4.302653 * 0.1 / std::sqrt(3), 1e-6);
+  EXPECT_NEAR(*difference.high, 0.7 + 4.302653 * 0.1 / std::sqrt(3), 1e-6);
+  EXPECT_NEAR(*difference.p, 1 - std::sqrt(147.0 / 149),
+              1e-9);  // t^2 = 147: closed form for 2 degrees
+  EXPECT_THAT(comparison.notes, IsEmpty());
+  EXPECT_THAT(comparison.verdict,
+              ElementsAre("NoPE is worse than RoPE by 0.70 nats (95% 0.45 to 0.95, 3 seeds)"));
+}
+
+TEST(CompareResults, LossesAreSubtractedAndBitsKeepTheirUnit) {
+  const std::vector<VariantResults> variants = {{"A", {Done(0, 2.0), Done(1, 2.1)}},
+                                                {"B", {Done(0, 1.5), Done(1, 1.8)}}};
+  const Comparison loss = CompareOne(variants, "A", "austen/loss");
+  EXPECT_NEAR(loss.rows[1].difference->mean, -0.4, 1e-12);
+  EXPECT_EQ(loss.rows[1].difference->unit, "nats");
+  const Comparison bits = CompareOne(variants, "A", "austen/bits_per_byte");
+  EXPECT_EQ(bits.rows[1].difference->unit, "bits per byte");
+  const Comparison other = CompareOne(variants, "A", "austen/accuracy@1024");
+  EXPECT_EQ(other.rows[1].difference->unit, "accuracy");
+}
+
+TEST(CompareResults, SaysWhenTheDataCannotTell) {
+  const Comparison comparison =
+      CompareOne({{"RoPE", {Done(0, 1.60), Done(1, 1.62), Done(2, 1.61)}},
+                  {"0.75-RoPE", {Done(0, 1.61), Done(1, 1.60), Done(2, 1.63)}}},
+                 "RoPE", "austen/loss");
+  EXPECT_THAT(comparison.verdict,
+              ElementsAre("the data cannot tell 0.75-RoPE from RoPE (difference +0.003 nats, 95% "
+                          "-0.048 to +0.055, 3 seeds)"));
+}
+
+TEST(CompareResults, WordsForAMetricOfUnknownDirection) {
+  const Comparison comparison = CompareOne({{"A", {Done(0, 10), Done(1, 20), Done(2, 30)}},
+                                            {"B", {Done(0, 5), Done(1, 15.1), Done(2, 24.9)}}},
+                                           "A", "austen/speed");
+  EXPECT_THAT(comparison.verdict, ElementsAre(HasSubstr("B is lower than A by")));
+}
+
+TEST(CompareResults, OneSeedHasNoInterval) {
+  const Comparison comparison = CompareOne({{"A", {Done(0, 2)}}, {"B", {Done(0, 3)}}}, "A");
+  const Difference& difference = *comparison.rows[1].difference;
+  EXPECT_NEAR(difference.mean, std::log(1.5), 1e-12);
+  EXPECT_FALSE(difference.low || difference.high || difference.p);
+  EXPECT_FALSE(comparison.rows[1].std);
+  EXPECT_THAT(comparison.notes, ElementsAre("B: no interval, only one seed is paired with A"));
+  EXPECT_THAT(comparison.verdict,
+              ElementsAre("B is worse than A by 0.405 nats on one seed, and one seed cannot say "
+                          "whether that is chance"));
+}
+
+TEST(CompareResults, EqualDifferencesHaveNoInterval) {
+  const Comparison comparison = CompareOne({{"A", {Done(0, 2), Done(1, 3)}},
+                                            {"twin", {Done(0, 2), Done(1, 3)}},
+                                            {"C", {Done(0, 2.5), Done(1, 3.5)}}},
+                                           "A", "austen/loss");
+  EXPECT_EQ(comparison.rows[1].difference->mean, 0);
+  EXPECT_FALSE(comparison.rows[1].difference->p);
+  EXPECT_FALSE(comparison.rows[2].difference->p);
+  EXPECT_THAT(comparison.verdict,
+              ElementsAre("twin gives exactly the values of A (2 seeds)",
+                          "C is worse than A by 0.500 nats on each of 2 seeds alike"));
+}
+
+TEST(CompareResults, UnequalBudgetsAreNotCompared) {
+  const Comparison comparison = CompareOne(
+      {{"A", {Done(0, 2, 1000), Done(1, 2, 1000)}}, {"B", {Done(0, 3, 2000), Done(1, 3, 2000)}}},
+      "A");
+  EXPECT_FALSE(comparison.rows[1].difference);
+  EXPECT_DOUBLE_EQ(*comparison.rows[1].mean, 3);
+  EXPECT_THAT(comparison.notes,
+              ElementsAre("B: not compared, it trained on 2000 tokens and A on 1000 tokens"));
+  EXPECT_THAT(comparison.verdict, IsEmpty());
+}
+
+TEST(CompareResults, DivergedFailedAndUnfinishedSeedsAreLeftOutAndSaid) {
+  SeedResult diverged = InState(2, "SUCCEEDED");
+  diverged.diverged = true;
+  const Comparison comparison = CompareOne(
+      {{"A", {Done(0, 2), Done(1, 2.1), Done(2, 2.2), Done(3, 2.3), Done(4, 2.2)}},
+       {"B", {Done(0, 3), Done(1, 3.2), diverged, InState(3, "FAILED"), InState(4, "RUNNING")}}},
+      "A");
+  const ComparisonRow& row = comparison.rows[1];
+  EXPECT_EQ(row.n, 2);
+  EXPECT_EQ(row.seeds, 5);
+  EXPECT_EQ(row.diverged, 1);
+  EXPECT_EQ(row.failed, 1);
+  EXPECT_EQ(row.unfinished, 1);
+  EXPECT_EQ(row.difference->pairs, 2);
+  EXPECT_THAT(comparison.notes,
+              ElementsAre("B: 1 of 5 seeds diverged and left out", "B: 1 of 5 seeds failed",
+                          "B: unfinished, 2 of 5 seeds so far"));
+}
+
+TEST(CompareResults, ABaselineThatMissesSeedsIsSaid) {
+  const Comparison comparison =
+      CompareOne({{"A", {Done(0, 2), Done(1, 2.1), InState(2, "FAILED")}},
+                  {"B", {Done(0, 3), Done(1, 3.2), Done(2, 3.1)}},
+                  {"C", {InState(0, "FAILED"), InState(1, "FAILED"), Done(2, 3)}}},
+                 "A");
+  EXPECT_EQ(comparison.rows[1].difference->pairs, 2);
+  EXPECT_FALSE(comparison.rows[2].difference);
+  EXPECT_THAT(comparison.notes,
+              AllOf(Contains("B: paired with A on 2 of 3 seeds"),
+                    Contains("C: not compared, no seed is finished in both it and A")));
+}
+
+TEST(CompareResults, NothingFinishedGivesRowsAndNoNumbers) {
+  const Comparison comparison =
+      CompareOne({{"A", {InState(0, "QUEUED")}}, {"B", {InState(0, "QUEUED")}}}, "A");
+  ASSERT_EQ(comparison.rows.size(), 2u);
+  EXPECT_FALSE(comparison.rows[0].mean || comparison.rows[1].difference);
+  EXPECT_EQ(comparison.rows[0].tokens, 1000);
+  EXPECT_THAT(comparison.notes, Contains("A: unfinished, 0 of 1 seed so far"));
+}
+
+TEST(CompareResults, WithoutABaselineDifferencesAreAbsent) {
+  const Comparison comparison = CompareOne({{"A", {Done(0, 2)}}, {"B", {Done(0, 3)}}}, "");
+  EXPECT_FALSE(comparison.rows[0].difference || comparison.rows[1].difference);
+  EXPECT_THAT(comparison.notes, ElementsAre(HasSubstr("no baseline")));
+}
+
+TEST(CompareResults, AnUnknownBaselineListsTheVariants) {
+  const auto comparison = CompareResults(
+      {{.sweep = "s", .baseline = "A", .variants = {{"A", {Done(0, 1)}}, {"B", {Done(0, 1)}}}}},
+      {.metric = "austen/loss", .baseline = "Rope"});
+  EXPECT_EQ(comparison.status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(comparison.status().message(), "no variant is called 'Rope'; there are: 'A', 'B'");
+}
+
+TEST(CompareResults, UnderAGridTheBaselineHasTheSameGridValues) {
+  const Comparison comparison = CompareOne({{"RoPE lr=0.001", {Done(0, 2), Done(1, 2.1)}},
+                                            {"RoPE lr=0.003", {Done(0, 1), Done(1, 1.1)}},
+                                            {"NoPE lr=0.001", {Done(0, 3), Done(1, 3.2)}},
+                                            {"NoPE lr=0.003", {Done(0, 2), Done(1, 2.3)}}},
+                                           "RoPE", "austen/loss");
+  EXPECT_FALSE(comparison.rows[0].difference || comparison.rows[1].difference);
+  EXPECT_EQ(comparison.rows[2].baseline, "RoPE lr=0.001");
+  EXPECT_NEAR(comparison.rows[2].difference->mean, 1.05, 1e-12);
+  EXPECT_EQ(comparison.rows[3].baseline, "RoPE lr=0.003");
+  EXPECT_NEAR(comparison.rows[3].difference->mean, 1.1, 1e-12);
+}
+
+TEST(CompareResults, SweepsAreComparedAcrossANamedBaseline) {
+  const std::vector<SweepResults> sweeps = {
+      {.sweep = "first", .baseline = "A", .variants = {{"A", {Done(0, 2)}}, {"B", {Done(0, 3)}}}},
+      {.sweep = "second", .baseline = "C", .variants = {{"B", {Done(0, 4)}}, {"C", {Done(0, 5)}}}}};
+  const auto own = CompareResults(sweeps, {.metric = "austen/loss"});
+  ASSERT_TRUE(own.ok());
+  EXPECT_EQ(own->baseline, "A, C");
+  EXPECT_NEAR(own->rows[1].difference->mean, 1, 1e-12);
+  EXPECT_NEAR(own->rows[2].difference->mean, -1, 1e-12);
+  EXPECT_EQ(own->rows[2].baseline, "C");
+
+  const auto across = CompareResults(sweeps, {.metric = "austen/loss", .baseline = "first/B"});
+  ASSERT_TRUE(across.ok());
+  EXPECT_NEAR(across->rows[0].difference->mean, -1, 1e-12);
+  EXPECT_FALSE(across->rows[1].difference);
+  EXPECT_EQ(across->rows[2].baseline, "first/B");
+  EXPECT_NEAR(across->rows[2].difference->mean, 1, 1e-12);
+}
+
+TEST(MatchBaseline, NeedsAWholeGridSuffix) {
+  const std::vector<VariantResults> variants = {
+      {"A lr=1", {}}, {"A b lr=1", {}}, {"A lr=11", {}}, {"C lr=1", {}}, {"C lr=11", {}}};
+  EXPECT_EQ(MatchBaseline(variants, "C lr=1", "A"), "A lr=1");
+  EXPECT_EQ(MatchBaseline(variants, "C lr=11", "A"), "A lr=11");
+  EXPECT_EQ(MatchBaseline(variants, "A b lr=1", "A"), "A lr=1");
+  EXPECT_EQ(MatchBaseline(variants, "A lr=1", "A"), "A lr=1");
+  EXPECT_EQ(MatchBaseline(variants, "C lr=1", "A lr=11"), "A lr=11");
+  EXPECT_EQ(MatchBaseline(variants, "C lr=1", "D"), "");
+  EXPECT_EQ(MatchBaseline(variants, "C lr=1", ""), "");
+}
+
+TEST(ComparisonJson, ReadsBackWhatItWrites) {
+  Comparison comparison = CompareOne({{"θ=500k <b>|\"日本語\"", {Done(0, 2), Done(1, 2.5)}},
+                                      {"B", {Done(0, 3), Done(1, 3.2)}},
+                                      {"C", {InState(0, "FAILED")}}},
+                                     "B");
+  comparison.rows[0].tokens_per_second = 31234.5;
+  const std::string json = ComparisonToJson(comparison);
+  const auto read = ComparisonFromJson(json);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(ComparisonToJson(*read), json);
+  EXPECT_EQ(read->rows[0].variant, "θ=500k <b>|\"日本語\"");
+  EXPECT_EQ(*read->rows[0].difference->p, *comparison.rows[0].difference->p);
+}
+
+TEST(ComparisonJson, HasTheDocumentedShape) {
+  const std::string json = ComparisonToJson(
+      CompareOne({{"A", {Done(0, 2), Done(1, 4)}}, {"B", {Done(0, 4)}}}, "A", "austen/loss"));
+  EXPECT_THAT(json, HasSubstr("\"metric\": \"austen/loss\""));
+  EXPECT_THAT(json, HasSubstr("\"difference\": null"));
+  EXPECT_THAT(json, HasSubstr("\"low\": null"));
+  EXPECT_THAT(json, HasSubstr("\"tokens_per_second\": null"));
+  EXPECT_THAT(json, HasSubstr("\"failed\": 0"));
+  EXPECT_EQ(ComparisonFromJson("{}").status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(ComparisonFromJson("[1").status().code(), StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace gyre
