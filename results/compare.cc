@@ -148,7 +148,9 @@ Result<std::vector<VariantResults>> ReadVariants(const Database& database, int64
   GYRE_ASSIGN_OR_RETURN(
       Statement jobs,
       database.Prepare("SELECT v.name, j.seed, j.state, j.tokens_budget, s.id, s.tokens_done,"
-                       " s.diverged_at_step FROM jobs j JOIN variants v ON v.id = j.variant_id"
+                       " s.diverged_at_step, b.name FROM jobs j"
+                       " JOIN variants v ON v.id = j.variant_id"
+                       " LEFT JOIN variants b ON b.id = v.baseline_id"
                        " JOIN jobs s ON s.id = coalesce(j.reused_from, j.id)"
                        " WHERE j.sweep_id = ? ORDER BY v.id, j.seed"));
   jobs.Bind(1, sweep_id);
@@ -157,7 +159,8 @@ Result<std::vector<VariantResults>> ReadVariants(const Database& database, int64
     GYRE_ASSIGN_OR_RETURN(const bool row, jobs.Step());
     if (!row) return variants;
     const std::string name = jobs.Text(0);
-    if (variants.empty() || variants.back().name != name) variants.push_back({name, {}});
+    if (variants.empty() || variants.back().name != name)
+      variants.push_back({name, jobs.Text(7), {}});
     SeedResult& seed = variants.back().seeds.emplace_back();
     seed.seed = static_cast<uint64_t>(jobs.Int(1));
     seed.state = jobs.Text(2);

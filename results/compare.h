@@ -34,12 +34,14 @@ struct SeedResult {
 
 struct VariantResults {
   std::string name;
+  std::string
+      baseline;  // the variant of its sweep that it is compared with; empty: none, or it is one
   std::vector<SeedResult> seeds;
 };
 
 struct SweepResults {
   std::string sweep;
-  std::string baseline;  // as the sweep names it; empty = none
+  std::string baseline;  // as the sweep's file names it; empty = none
   std::vector<VariantResults> variants;
 };
 
@@ -51,9 +53,9 @@ Result<Comparison> Compare(const Database& database, const std::vector<std::stri
 Result<Comparison> CompareResults(const std::vector<SweepResults>& sweeps,
                                   const CompareOptions& options);
 
-/// The variant that `variant` is compared with when the baseline is called `baseline`: that one if
-/// a variant has this very name; else, under a grid, the one called "BASELINE key=value ..." with
-/// the same grid values. Empty: none.
+/// The variant that `variant` is compared with when the user calls the baseline `baseline`: the one
+/// of this very name; else, under a grid, the one called "BASELINE key=value ..." with the same
+/// grid values. Empty: none.
 std::string MatchBaseline(const std::vector<VariantResults>& variants, const std::string& variant,
                           const std::string& baseline);
 

@@ -36,20 +36,21 @@ bool IsGridSuffix(std::string_view text) {
   return true;
 }
 
-/// `baseline` given by the user is VARIANT, or SWEEP/VARIANT; it may be in another sweep than the
-/// row.
+/// `baseline` is the user's, VARIANT or SWEEP/VARIANT, and may be in another sweep than the row; or
+/// it is empty, and the variant's own counts.
 Reference FindReference(const std::vector<SweepResults>& sweeps, const SweepResults& sweep,
-                        const std::string& variant, const std::string& baseline) {
+                        const VariantResults& variant, const std::string& baseline) {
+  if (baseline.empty()) return {&sweep, FindVariant(sweep, variant.baseline)};
   for (const SweepResults& other : sweeps) {
     if (!baseline.starts_with(other.sweep + "/")) continue;
     const std::string name =
-        MatchBaseline(other.variants, variant, baseline.substr(other.sweep.size() + 1));
+        MatchBaseline(other.variants, variant.name, baseline.substr(other.sweep.size() + 1));
     if (const VariantResults* found = FindVariant(other, name)) return {&other, found};
   }
-  std::string name = MatchBaseline(sweep.variants, variant, baseline);
+  std::string name = MatchBaseline(sweep.variants, variant.name, baseline);
   if (const VariantResults* found = FindVariant(sweep, name)) return {&sweep, found};
   for (const SweepResults& other : sweeps) {
-    name = MatchBaseline(other.variants, variant, baseline);
+    name = MatchBaseline(other.variants, variant.name, baseline);
     if (const VariantResults* found = FindVariant(other, name)) return {&other, found};
   }
   return {};
@@ -190,7 +191,6 @@ std::string BaselineName(const std::vector<SweepResults>& sweeps, const std::str
 
 std::string MatchBaseline(const std::vector<VariantResults>& variants, const std::string& variant,
                           const std::string& baseline) {
-  if (baseline.empty()) return "";
   std::string best;
   for (const VariantResults& candidate : variants) {
     if (candidate.name == baseline) return baseline;
@@ -211,7 +211,6 @@ Result<Comparison> CompareResults(const std::vector<SweepResults>& sweeps,
   comparison.baseline = BaselineName(sweeps, options.baseline);
   bool found_baseline = false;
   for (const SweepResults& sweep : sweeps) {
-    const std::string& baseline = options.baseline.empty() ? sweep.baseline : options.baseline;
     for (const VariantResults& variant : sweep.variants) {
       ComparisonRow& row = comparison.rows.emplace_back();
       row.sweep = sweep.sweep;
@@ -219,7 +218,7 @@ Result<Comparison> CompareResults(const std::vector<SweepResults>& sweeps,
       CountStates(variant, &row);
       Summarize(variant, &row);
       NoteSeedsLeftOut(row, options.at_tokens == 0, &comparison.notes);
-      const Reference reference = FindReference(sweeps, sweep, variant.name, baseline);
+      const Reference reference = FindReference(sweeps, sweep, variant, options.baseline);
       if (reference.variant == nullptr) continue;
       found_baseline = true;
       if (reference.variant == &variant) continue;

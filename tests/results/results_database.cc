@@ -9,7 +9,8 @@ namespace {
 
 constexpr char kSchema[] = R"(
 CREATE TABLE sweeps (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, question TEXT, intent TEXT, baseline TEXT);
-CREATE TABLE variants (id INTEGER PRIMARY KEY, sweep_id INTEGER NOT NULL, name TEXT NOT NULL, config TEXT NOT NULL);
+CREATE TABLE variants (id INTEGER PRIMARY KEY, sweep_id INTEGER NOT NULL, name TEXT NOT NULL, config TEXT NOT NULL,
+  baseline_id INTEGER);
 CREATE TABLE jobs (id INTEGER PRIMARY KEY, sweep_id INTEGER NOT NULL, variant_id INTEGER NOT NULL,
   seed INTEGER NOT NULL, key TEXT, state TEXT NOT NULL, tokens_budget INTEGER NOT NULL, tokens_done INTEGER NOT NULL,
   reused_from INTEGER, diverged_at_step INTEGER, error TEXT);
@@ -56,8 +57,10 @@ int64_t ResultsDatabase::AddSweep(const std::string& name, const std::string& ba
 
 int64_t ResultsDatabase::AddVariant(int64_t sweep, const std::string& name) {
   Statement insert = Must(database_->Prepare(
-      "INSERT INTO variants (sweep_id, name, config) VALUES (?, ?,"
-      R"( '{"data": {"validation": {"austen": "corpus:austen/validation", "zz": "z.txt"}}}'))"));
+      "INSERT INTO variants (sweep_id, name, config, baseline_id) VALUES (?1, ?2,"
+      R"( '{"data": {"validation": {"austen": "corpus:austen/validation", "zz": "z.txt"}}}',)"
+      " (SELECT v.id FROM variants v JOIN sweeps s ON v.sweep_id = s.id AND v.name = s.baseline"
+      " WHERE s.id = ?1))"));
   insert.Bind(1, sweep).Bind(2, name);
   Run(insert);
   return database_->LastInsertId();

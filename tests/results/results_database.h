@@ -20,6 +20,7 @@ class ResultsDatabase {
   Database& database() { return *database_; }
 
   int64_t AddSweep(const std::string& name, const std::string& baseline = "");
+  /// Compared with the sweep's baseline, if that has been added before.
   int64_t AddVariant(int64_t sweep, const std::string& name);
 
   struct JobRow {
