@@ -1,0 +1,183 @@
+#include "worker/agent.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/ids.h"
+#include "base/log.h"
+#include "worker/devices.h"
+#include "worker/lease_keeper.h"
+#include "worker/slot.h"
+#include "worker/worker_name.h"
+
+namespace gyre {
+namespace {
+
+// How long the coordinator may hold a request for work. With a job running it is short: more becomes free when that
+// ends, and what was asked for is then out of date.
+constexpr Millis kIdleWait{30000};
+constexpr Millis kBusyWait{2000};
+constexpr int kMaxSlots = 1024;
+
+Result<std::filesystem::path> FindTrainer(const std::filesystem::path& wanted) {
+  std::error_code error;
+  std::filesystem::path trainer = wanted;
+  if (trainer.empty()) trainer = std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "gyre-trainer";
+  if (access(trainer.c_str(), X_OK) != 0) {
+    return NotFound("there is no program " + trainer.string() + "; it stands beside gyre where both were built");
+  }
+  return trainer;
+}
+
+class Agent : public Worker, public LeaseHolder {
+ public:
+  Agent(const WorkerOptions& options, std::unique_ptr<CoordinatorClient> client, WorkerName name,
+        const Registration& registration)
+      : client_(std::move(client)), name_(std::move(name)), cpus_(registration.cpus) {
+    SlotOptions slot{.trainer = options.trainer, .home = options.home, .stop_grace = options.stop_grace};
+    slot.on_free = [this] {
+      const std::lock_guard lock(mutex_);
+      changed_.notify_all();
+    };
+    slot.on_unregistered = [this] { keeper_->RegisterAgain(); };
+    for (int i = 0; i < registration.slots; ++i) slots_.push_back(std::make_unique<Slot>(slot, *client_));
+    keeper_ = std::make_unique<LeaseKeeper>(*client_, registration, *this, options.coordinator);
+    acquirer_ = std::jthread([this](std::stop_token stop) { AcquireLeases(std::move(stop)); });
+  }
+  ~Agent() override { Shutdown(Millis(0)); }
+
+  const std::string& name() const override { return name_.name; }
+  Status Wait(std::stop_token stop) override { return keeper_->Wait(std::move(stop)); }
+  void Shutdown(Millis deadline) override;
+  void Abandon() override;
+
+ private:
+  std::vector<HeldLease> Held() override;
+  void Obey(const LeaseDesire& desire) override;
+
+  void AcquireLeases(std::stop_token stop);
+  Slot* FreeSlot() const;
+  Capacity FreeCapacity() const;
+
+  const std::unique_ptr<CoordinatorClient> client_;
+  const WorkerName name_;
+  const int cpus_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;  // a slot became free, or abandoned_
+  bool abandoned_ = false;               // guarded by mutex_
+  std::unique_ptr<LeaseKeeper> keeper_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::jthread acquirer_;
+};
+
+std::vector<HeldLease> Agent::Held() {
+  std::vector<HeldLease> held;
+  for (const auto& slot : slots_) {
+    if (auto lease = slot->Held()) held.push_back(*lease);
+  }
+  return held;
+}
+
+void Agent::Obey(const LeaseDesire& desire) {
+  for (const auto& slot : slots_) slot->Obey(desire);
+}
+
+Slot* Agent::FreeSlot() const {
+  const auto free = std::find_if(slots_.begin(), slots_.end(), [](const auto& slot) { return slot->Free(); });
+  return free == slots_.end() ? nullptr : free->get();
+}
+
+Capacity Agent::FreeCapacity() const {
+  Capacity capacity{.free_cpus = cpus_, .free_memory_bytes = AvailableMemoryBytes()};
+  for (const auto& slot : slots_) {
+    if (slot->Free()) ++capacity.free_slots;
+    capacity.free_cpus -= slot->CpusInUse();
+  }
+  return capacity;
+}
+
+void Agent::AcquireLeases(std::stop_token stop) {
+  Backoff backoff;
+  while (keeper_->AwaitRegistered(stop).ok()) {
+    {
+      std::unique_lock lock(mutex_);
+      const auto can_work = [&] { return FreeSlot() != nullptr && FreeCapacity().free_cpus > 0; };
+      if (!changed_.wait(lock, stop, can_work)) return;
+    }
+    const Capacity capacity = FreeCapacity();
+    const bool idle = capacity.free_slots == static_cast<int>(slots_.size());
+    const Millis asked = Clock::Real().Now(), wait = idle ? kIdleWait : kBusyWait;
+    auto lease = client_->AcquireLease(capacity, wait, stop);
+    if (lease.ok() && *lease) {
+      backoff.Reset();
+      Slot* slot = FreeSlot();  // only this thread takes slots
+      slot->Assign(**std::move(lease));
+      if (stop.stop_requested()) slot->StopAttempt();
+      continue;
+    }
+    if (stop.stop_requested()) return;
+    if (lease.status().code() == StatusCode::kNotFound) keeper_->RegisterAgain();
+    if (lease.ok() && Clock::Real().Now() - asked >= wait / 2) continue;
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, stop, backoff.Next(), [] { return false; });
+  }
+}
+
+void Agent::Shutdown(Millis deadline) {
+  if (!acquirer_.joinable()) return;
+  acquirer_.request_stop();
+  acquirer_.join();
+  for (const auto& slot : slots_) slot->StopAttempt();
+  {
+    std::unique_lock lock(mutex_);
+    const auto all_free = [&] {
+      return std::all_of(slots_.begin(), slots_.end(), [](const auto& slot) { return slot->Free(); });
+    };
+    changed_.wait_for(lock, deadline, [&] { return abandoned_ || all_free(); });
+  }
+  for (const auto& slot : slots_) slot->Abandon();
+  keeper_->Stop();  // before the slots that it asks; they may still call it
+  slots_.clear();
+}
+
+void Agent::Abandon() {
+  const std::lock_guard lock(mutex_);
+  abandoned_ = true;
+  changed_.notify_all();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Worker>> Worker::Start(const WorkerOptions& options) {
+  return Start(options, ConnectToCoordinator(options.coordinator, NewId()));
+}
+
+Result<std::unique_ptr<Worker>> Worker::Start(const WorkerOptions& given, std::unique_ptr<CoordinatorClient> client) {
+  WorkerOptions options = given;
+  if (options.slots < 0 || options.slots > kMaxSlots || options.cpus < 0) {
+    return InvalidArgument("a worker has 1 to " + std::to_string(kMaxSlots) + " slots and at least one cpu");
+  }
+  if (options.home.empty()) options.home = GyreHome();
+  options.home = std::filesystem::absolute(options.home);
+  GYRE_ASSIGN_OR_RETURN(options.trainer, FindTrainer(options.trainer));
+  GYRE_ASSIGN_OR_RETURN(WorkerName name, ClaimWorkerName(options.home, options.name));
+  const Machine machine = ReadMachine();
+  Registration registration{.name = name.name,
+                            .version = GYRE_VERSION,
+                            .slots = options.slots > 0 ? options.slots : machine.cores,
+                            .cpus = options.cpus > 0 ? options.cpus : machine.cores,
+                            .memory_bytes = machine.memory_bytes,
+                            .devices = machine.devices};
+  registration.cpus = std::max(registration.cpus, registration.slots);
+  return std::unique_ptr<Worker>(
+      std::make_unique<Agent>(options, std::move(client), std::move(name), registration));
+}
+
+}  // namespace gyre

@@ -1,0 +1,216 @@
+#include "worker/coordinator_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <utility>
+
+#include "gyre/v1/worker_service.grpc.pb.h"
+#include "proto/grpc_status.h"
+#include "proto/protocol.h"
+
+namespace gyre {
+namespace {
+
+// Long enough for a coordinator that is catching up on its disk; a worker that waited longer than a heartbeat for an
+// answer still has its lease, because another thread renews it.
+constexpr Millis kDeadline{20000};
+// A renewal must fail well within a lease so that there is time for another.
+constexpr Millis kHeartbeatDeadline{4000};
+
+void Write(const AttemptId& attempt, v1::AttemptRef* out) {
+  out->set_job_id(attempt.job_id);
+  out->set_attempt(attempt.number);
+}
+
+AttemptId Read(const v1::AttemptRef& attempt) { return {attempt.job_id(), attempt.attempt()}; }
+
+Desire Read(v1::Desire desire) {
+  switch (desire) {
+    case v1::DESIRE_STOP: return Desire::kStop;
+    case v1::DESIRE_CHECKPOINT: return Desire::kCheckpoint;
+    case v1::DESIRE_DROP: return Desire::kDrop;
+    default: return Desire::kContinue;
+  }
+}
+
+v1::Outcome Write(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kSucceeded: return v1::OUTCOME_SUCCEEDED;
+    case Outcome::kFailed: return v1::OUTCOME_FAILED;
+    case Outcome::kStopped: return v1::OUTCOME_STOPPED;
+    case Outcome::kLost: return v1::OUTCOME_LOST;
+  }
+  return v1::OUTCOME_UNSPECIFIED;
+}
+
+Lease Read(const v1::Lease& lease) {
+  return {.attempt = {lease.job_id(), lease.attempt()},
+          .sweep = lease.sweep(),
+          .variant = lease.variant(),
+          .job = lease.job(),
+          .checkpoint_hash = lease.checkpoint_hash(),
+          .checkpoint_step = lease.checkpoint_step(),
+          .cpus = lease.cpus(),
+          .device = lease.device()};
+}
+
+class GrpcCoordinatorClient : public CoordinatorClient {
+ public:
+  GrpcCoordinatorClient(std::shared_ptr<grpc::Channel> channel, std::string incarnation)
+      : stub_(v1::WorkerService::NewStub(std::move(channel))), incarnation_(std::move(incarnation)) {}
+
+  Result<Registered> Register(const Registration& registration, std::stop_token stop) override {
+    v1::RegisterRequest request;
+    request.set_name(registration.name);
+    request.set_incarnation(incarnation_);
+    request.set_protocol(kProtocolVersion);
+    request.set_version(registration.version);
+    request.set_slots(registration.slots);
+    request.set_cpus(registration.cpus);
+    request.set_memory_bytes(registration.memory_bytes);
+    for (const DeviceInfo& device : registration.devices) {
+      auto* out = request.add_devices();
+      out->set_name(device.name);
+      out->set_kind(device.kind);
+      out->set_model(device.model);
+      out->set_memory_bytes(device.memory_bytes);
+    }
+    v1::RegisterResponse response;
+    GYRE_RETURN_IF_ERROR(Call(&v1::WorkerService::Stub::Register, request, &response, kDeadline, stop));
+    return Registered{response.worker_id(), Millis(response.heartbeat_ms()), Millis(response.lease_ms())};
+  }
+
+  Result<std::optional<Lease>> AcquireLease(const Capacity& capacity, Millis wait, std::stop_token stop) override {
+    v1::AcquireLeaseRequest request;
+    request.set_incarnation(incarnation_);
+    request.set_wait_ms(wait.count());
+    request.set_free_slots(capacity.free_slots);
+    request.set_free_cpus(capacity.free_cpus);
+    request.set_free_memory_bytes(capacity.free_memory_bytes);
+    v1::AcquireLeaseResponse response;
+    GYRE_RETURN_IF_ERROR(
+        Call(&v1::WorkerService::Stub::AcquireLease, request, &response, wait + kDeadline, stop));
+    if (!response.has_lease()) return std::optional<Lease>();
+    return std::optional<Lease>(Read(response.lease()));
+  }
+
+  Result<std::vector<LeaseDesire>> Heartbeat(const std::vector<HeldLease>& held, std::stop_token stop) override {
+    v1::HeartbeatRequest request;
+    request.set_incarnation(incarnation_);
+    for (const HeldLease& lease : held) {
+      auto* out = request.add_held();
+      Write(lease.attempt, out->mutable_attempt());
+      out->mutable_progress()->set_step(lease.progress.step);
+      out->mutable_progress()->set_tokens(lease.progress.tokens);
+      out->mutable_progress()->set_tokens_per_second(lease.progress.tokens_per_second);
+      out->mutable_progress()->set_loss(lease.progress.loss);
+    }
+    v1::HeartbeatResponse response;
+    GYRE_RETURN_IF_ERROR(Call(&v1::WorkerService::Stub::Heartbeat, request, &response, kHeartbeatDeadline, stop));
+    std::vector<LeaseDesire> desires;
+    for (const auto& desire : response.desires()) desires.push_back({Read(desire.attempt()), Read(desire.desire())});
+    return desires;
+  }
+
+  Status ReportPoints(const PointBatch& batch, std::stop_token stop) override {
+    v1::ReportPointsRequest request;
+    Write(batch.attempt, request.mutable_attempt());
+    request.set_incarnation(incarnation_);
+    request.set_sequence(batch.sequence);
+    request.set_fingerprint(batch.fingerprint);
+    for (const Point& point : batch.points) {
+      auto* out = request.add_points();
+      out->set_metric(point.metric);
+      out->set_step(point.step);
+      out->set_tokens(point.tokens);
+      out->set_value(point.value);
+    }
+    v1::ReportPointsResponse response;
+    return Call(&v1::WorkerService::Stub::ReportPoints, request, &response, kDeadline, stop);
+  }
+
+  Result<std::vector<std::string>> ReportCheckpoint(const CheckpointReport& report, std::stop_token stop) override {
+    v1::ReportCheckpointRequest request;
+    Write(report.attempt, request.mutable_attempt());
+    request.set_incarnation(incarnation_);
+    request.set_step(report.checkpoint.step);
+    request.set_tokens(report.checkpoint.tokens);
+    request.set_hash(report.checkpoint.hash);
+    request.set_bytes(report.checkpoint.bytes);
+    request.set_weights_only(report.checkpoint.weights_only);
+    request.set_sequence(report.sequence);
+    v1::ReportCheckpointResponse response;
+    GYRE_RETURN_IF_ERROR(Call(&v1::WorkerService::Stub::ReportCheckpoint, request, &response, kDeadline, stop));
+    return std::vector<std::string>(response.obsolete().begin(), response.obsolete().end());
+  }
+
+  Result<std::vector<std::string>> FinishAttempt(const AttemptEnd& end, std::stop_token stop) override {
+    v1::FinishAttemptRequest request;
+    Write(end.attempt, request.mutable_attempt());
+    request.set_incarnation(incarnation_);
+    request.set_outcome(Write(end.outcome));
+    request.set_last_sequence(end.last_sequence);
+    if (!end.error.ok()) {
+      request.set_error(end.error.message());
+      request.set_error_code(std::string(StatusCodeName(end.error.code())));
+    }
+    request.set_step(end.step);
+    request.set_tokens(end.tokens);
+    if (end.diverged_at_step) request.set_diverged_at_step(*end.diverged_at_step);
+    request.set_peak_memory_bytes(end.peak_memory_bytes);
+    request.set_tokens_per_second(end.tokens_per_second);
+    request.set_fingerprint(end.fingerprint);
+    v1::FinishAttemptResponse response;
+    GYRE_RETURN_IF_ERROR(Call(&v1::WorkerService::Stub::FinishAttempt, request, &response, kDeadline, stop));
+    return std::vector<std::string>(response.obsolete().begin(), response.obsolete().end());
+  }
+
+ private:
+  template <typename Request, typename Response>
+  Status Call(grpc::Status (v1::WorkerService::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+              const Request& request, Response* response, Millis deadline, const std::stop_token& stop) {
+    grpc::ClientContext context;
+    const gpr_timespec span = gpr_time_from_millis(deadline.count(), GPR_TIMESPAN);
+    context.set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), span));
+    const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
+    return FromGrpcStatus((stub_.get()->*method)(&context, request, response));
+  }
+
+  std::unique_ptr<v1::WorkerService::Stub> stub_;
+  const std::string incarnation_;
+};
+
+}  // namespace
+
+std::string ToString(const AttemptId& attempt) {
+  return "job " + std::to_string(attempt.job_id) + " attempt " + std::to_string(attempt.number);
+}
+
+std::string_view OutcomeName(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kSucceeded: return "SUCCEEDED";
+    case Outcome::kFailed: return "FAILED";
+    case Outcome::kStopped: return "STOPPED";
+    case Outcome::kLost: return "LOST";
+  }
+  return "UNKNOWN";
+}
+
+std::unique_ptr<CoordinatorClient> ConnectToCoordinator(const std::string& address, const std::string& incarnation) {
+  grpc::ChannelArguments arguments;
+  // gRPC's own backoff grows to two minutes; a coordinator that comes back should see its workers within two seconds.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);  // a connection may take this long to be made
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // a web proxy does not lead to the coordinator
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
+  return std::make_unique<GrpcCoordinatorClient>(
+      grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments), incarnation);
+}
+
+}  // namespace gyre

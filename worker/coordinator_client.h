@@ -1,0 +1,134 @@
+#pragma once
+
+// What a worker says to its coordinator, as plain structs: the calls of WorkerService
+// (proto/gyre/v1/worker_service.proto has their contract), without the wire. One call here is one attempt to be
+// heard; whoever calls decides how often to try again. Every call ends within its own deadline, and soon after `stop`
+// is requested, then with CANCELLED. All calls may be made from any thread, several at once.
+
+#include <compare>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "worker/devices.h"
+
+namespace gyre {
+
+/// One execution of a job. The number is the fencing token.
+struct AttemptId {
+  int64_t job_id = 0;
+  int32_t number = 0;
+  friend auto operator<=>(const AttemptId&, const AttemptId&) = default;
+};
+/// "job 7 attempt 2".
+std::string ToString(const AttemptId& attempt);
+
+struct Registration {
+  std::string name;
+  std::string version;
+  int slots = 1;
+  int cpus = 1;
+  int64_t memory_bytes = 0;
+  std::vector<DeviceInfo> devices;
+};
+struct Registered {
+  int64_t worker_id = 0;
+  Millis heartbeat{3000};
+  Millis lease{12000};
+};
+
+struct Capacity {
+  int free_slots = 0;
+  int free_cpus = 0;
+  int64_t free_memory_bytes = 0;
+};
+
+struct Lease {
+  AttemptId attempt;
+  std::string sweep, variant;
+  std::string job;              // TrainerJob as JSON
+  std::string checkpoint_hash;  // to resume from; empty = from the start
+  int64_t checkpoint_step = 0;
+  int cpus = 1;
+  std::string device;
+};
+
+struct Progress {
+  int64_t step = 0, tokens = 0;
+  double tokens_per_second = 0;
+  double loss = std::numeric_limits<double>::quiet_NaN();  // NaN = none yet
+};
+struct HeldLease {
+  AttemptId attempt;
+  Progress progress;
+};
+
+enum class Desire { kContinue, kStop, kCheckpoint, kDrop };
+struct LeaseDesire {
+  AttemptId attempt;
+  Desire desire = Desire::kContinue;
+};
+
+struct Point {
+  std::string metric;
+  int64_t step = 0, tokens = 0;
+  double value = 0;  // may be NaN or infinite
+};
+struct PointBatch {
+  AttemptId attempt;
+  int64_t sequence = 0;  // from 1
+  std::vector<Point> points;
+  std::string fingerprint;  // JSON; with the first batch
+};
+
+struct Checkpoint {
+  int64_t step = 0, tokens = 0;
+  std::string hash;
+  int64_t bytes = 0;
+  bool weights_only = false;
+};
+struct CheckpointReport {
+  AttemptId attempt;
+  Checkpoint checkpoint;
+  int64_t sequence = 0;  // of the last batch before it
+};
+
+enum class Outcome { kSucceeded, kFailed, kStopped, kLost };
+std::string_view OutcomeName(Outcome outcome);
+
+struct AttemptEnd {
+  AttemptId attempt;
+  Outcome outcome = Outcome::kFailed;
+  int64_t last_sequence = 0;
+  Status error;  // OK unless failed, lost, or stopped the hard way
+  int64_t step = 0, tokens = 0;
+  std::optional<int64_t> diverged_at_step;
+  int64_t peak_memory_bytes = 0;
+  double tokens_per_second = 0;
+  std::string fingerprint;
+};
+
+class CoordinatorClient {
+ public:
+  virtual ~CoordinatorClient() = default;
+  virtual Result<Registered> Register(const Registration& registration, std::stop_token stop) = 0;
+  /// Waits up to `wait` at the coordinator; no lease means "ask again".
+  virtual Result<std::optional<Lease>> AcquireLease(const Capacity& capacity, Millis wait, std::stop_token stop) = 0;
+  virtual Result<std::vector<LeaseDesire>> Heartbeat(const std::vector<HeldLease>& held, std::stop_token stop) = 0;
+  virtual Status ReportPoints(const PointBatch& batch, std::stop_token stop) = 0;
+  /// The hashes of objects that nothing refers to any more.
+  virtual Result<std::vector<std::string>> ReportCheckpoint(const CheckpointReport& report, std::stop_token stop) = 0;
+  virtual Result<std::vector<std::string>> FinishAttempt(const AttemptEnd& end, std::stop_token stop) = 0;
+};
+
+/// Over gRPC. Connects in the background and again whenever the connection breaks; until there is one, calls fail
+/// with UNAVAILABLE. `incarnation` goes with every call.
+std::unique_ptr<CoordinatorClient> ConnectToCoordinator(const std::string& address, const std::string& incarnation);
+
+}  // namespace gyre

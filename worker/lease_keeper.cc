@@ -1,0 +1,120 @@
+#include "worker/lease_keeper.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+
+namespace gyre {
+
+LeaseKeeper::LeaseKeeper(CoordinatorClient& client, Registration registration, LeaseHolder& holder,
+                         std::string address)
+    : client_(client),
+      registration_(std::move(registration)),
+      holder_(holder),
+      address_(std::move(address)),
+      thread_([this](std::stop_token stop) { Run(std::move(stop)); }) {}
+
+Status LeaseKeeper::AwaitRegistered(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  if (!changed_.wait(lock, std::move(stop), [&] { return registered_ || !refused_.ok(); })) {
+    return Cancelled("the worker is shutting down");
+  }
+  return refused_;
+}
+
+void LeaseKeeper::RegisterAgain() {
+  const std::lock_guard lock(mutex_);
+  registered_ = false;
+  changed_.notify_all();
+}
+
+Status LeaseKeeper::Wait(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, std::move(stop), [&] { return !refused_.ok(); });
+  return refused_;
+}
+
+void LeaseKeeper::Stop() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void LeaseKeeper::Run(std::stop_token stop) {
+  while (true) {
+    bool registered = false;
+    {
+      std::unique_lock lock(mutex_);
+      const Millis left = next_beat_ - Clock::Real().Now();
+      if (registered_ && left > Millis(0)) changed_.wait_for(lock, stop, left, [&] { return !registered_; });
+      registered = registered_;
+      if (stop.stop_requested() || !refused_.ok()) return;
+    }
+    if (registered) {
+      Beat(stop);
+    } else {
+      Register(stop);
+    }
+  }
+}
+
+void LeaseKeeper::Refused(const Status& status) {
+  const std::lock_guard lock(mutex_);
+  refused_ = status.WithContext("the coordinator at " + address_ + " refuses this worker");
+  registered_ = false;
+  changed_.notify_all();
+}
+
+void LeaseKeeper::Register(const std::stop_token& stop) {
+  const Result<Registered> answer = client_.Register(registration_, stop);
+  if (answer.ok()) {
+    Answered();
+    LogInfo("registered at " + address_ + " as " + registration_.name + " with " +
+            std::to_string(registration_.slots) + (registration_.slots == 1 ? " slot" : " slots"));
+    interval_ = std::clamp(answer->heartbeat, Millis(10), Millis(60000));
+    next_beat_ = Clock::Real().Now() + interval_;
+    const std::lock_guard lock(mutex_);
+    registered_ = true;
+    changed_.notify_all();
+    return;
+  }
+  switch (answer.status().code()) {
+    case StatusCode::kFailedPrecondition:
+    case StatusCode::kInvalidArgument:
+    case StatusCode::kUnimplemented: return Refused(answer.status());
+    default: return NotAnswered(answer.status(), stop);
+  }
+}
+
+void LeaseKeeper::Beat(const std::stop_token& stop) {
+  const Result<std::vector<LeaseDesire>> answer = client_.Heartbeat(holder_.Held(), stop);
+  if (!answer.ok()) {
+    if (answer.status().code() == StatusCode::kFailedPrecondition) return Refused(answer.status());
+    if (answer.status().code() != StatusCode::kNotFound) return NotAnswered(answer.status(), stop);
+    Answered();
+    LogInfo("the coordinator at " + address_ + " does not know this worker; registering again");
+    return RegisterAgain();
+  }
+  Answered();
+  for (const LeaseDesire& desire : *answer) holder_.Obey(desire);
+  // A fixed schedule; beats that were missed are not made up for.
+  next_beat_ += interval_;
+  const Millis now = Clock::Real().Now();
+  if (next_beat_ < now) next_beat_ = now + interval_;
+}
+
+void LeaseKeeper::Answered() {
+  if (!reachable_) LogInfo("reached " + address_ + " again");
+  reachable_ = true;
+  backoff_.Reset();
+}
+
+void LeaseKeeper::NotAnswered(const Status& status, const std::stop_token& stop) {
+  if (stop.stop_requested()) return;
+  if (reachable_) LogWarning("cannot reach " + address_ + "; trying again (" + status.message() + ")");
+  reachable_ = false;
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, stop, backoff_.Next(), [] { return false; });
+}
+
+}  // namespace gyre

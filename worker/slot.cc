@@ -1,0 +1,319 @@
+#include "worker/slot.h"
+
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "worker/devices.h"
+#include "worker/objects.h"
+
+namespace gyre {
+namespace {
+
+constexpr Millis kHelloTimeout{30000};
+constexpr Millis kCommandTimeout{5000};
+// A trainer whose input has ended exits at once, from a thread of its own.
+constexpr Millis kExitGrace{2000};
+// How late it may be noticed that a trainer told to stop has had its time.
+constexpr Millis kLook{500};
+
+bool IsFromOutside(int signal) {
+  return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+}
+
+std::string SignalName(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name == nullptr ? "signal " + std::to_string(signal) : std::string("SIG") + name;
+}
+
+}  // namespace
+
+Slot::Slot(SlotOptions options, CoordinatorClient& client)
+    : options_(std::move(options)), client_(client), thread_([this] { Run(); }) {}
+
+Slot::~Slot() {
+  const std::lock_guard lock(mutex_);
+  closing_ = true;
+  AbandonLocked();
+  changed_.notify_all();
+}
+
+bool Slot::Free() const {
+  const std::lock_guard lock(mutex_);
+  return !lease_;
+}
+
+int Slot::CpusInUse() const {
+  const std::lock_guard lock(mutex_);
+  return lease_ ? lease_->cpus : 0;
+}
+
+std::optional<HeldLease> Slot::Held() const {
+  const std::lock_guard lock(mutex_);
+  if (!lease_) return std::nullopt;
+  return HeldLease{lease_->attempt, progress_};
+}
+
+void Slot::Assign(Lease lease) {
+  const std::lock_guard lock(mutex_);
+  lease.cpus = std::max(1, lease.cpus);
+  lease_ = std::move(lease);
+  progress_ = {};
+  stop_wanted_ = checkpoint_wanted_ = abandoned_ = false;
+  changed_.notify_all();
+}
+
+void Slot::Obey(const LeaseDesire& desire) {
+  const std::lock_guard lock(mutex_);
+  if (!lease_ || lease_->attempt != desire.attempt) return;
+  switch (desire.desire) {
+    case Desire::kContinue: return;
+    case Desire::kStop: return StopLocked();
+    case Desire::kDrop:
+      LogWarning(ToString(desire.attempt) + ": not ours any more; dropping it");
+      return AbandonLocked();
+    case Desire::kCheckpoint:
+      if (training_ && !checkpoint_wanted_) checkpoint_wanted_ = trainer_->Say(kCheckpointCommand, Millis(0)).ok();
+      return;
+  }
+}
+
+void Slot::StopAttempt() {
+  const std::lock_guard lock(mutex_);
+  if (lease_) StopLocked();
+}
+
+void Slot::Abandon() {
+  const std::lock_guard lock(mutex_);
+  AbandonLocked();
+}
+
+void Slot::StopLocked() {
+  if (std::exchange(stop_wanted_, true)) return;
+  kill_at_ = Clock::Real().Now() + options_.stop_grace;
+  // If it doesn't read any more, its time ends as well.
+  if (training_) (void)trainer_->Say(kStopCommand, Millis(0));
+}
+
+void Slot::AbandonLocked() {
+  if (!lease_) return;
+  abandoned_ = true;
+  if (uploader_ != nullptr) uploader_->Drop();
+  if (trainer_ != nullptr) trainer_->Kill();
+}
+
+void Slot::Run() {
+  while (true) {
+    Lease lease;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return lease_ || closing_; });
+      if (!lease_) break;
+      lease = *lease_;
+    }
+    RunAttempt(lease);
+    {
+      const std::lock_guard lock(mutex_);
+      lease_.reset();
+    }
+    if (options_.on_free) options_.on_free();
+  }
+  EndTrainer();
+}
+
+void Slot::RunAttempt(const Lease& lease) {
+  UploaderOptions uploads;
+  uploads.on_unregistered = options_.on_unregistered;
+  uploads.on_obsolete = [home = options_.home](const auto& hashes) { DeleteObjects(home, hashes); };
+  uploads.on_ended = [this] {
+    const std::lock_guard lock(mutex_);
+    if (trainer_ != nullptr && training_) trainer_->Kill();
+  };
+  auto uploader = std::make_unique<Uploader>(lease.attempt, client_, std::move(uploads));
+  Uploader* const reports = uploader.get();
+  {
+    const std::lock_guard lock(mutex_);
+    uploader_ = std::move(uploader);
+    if (abandoned_) uploader_->Drop();
+  }
+  const AttemptEnd end = Train(lease);
+  const Status reported = reports->Finish(end);
+  const std::string name = ToString(lease.attempt);
+  if (!reported.ok()) {
+    LogWarning(name + ": its end (" + std::string(OutcomeName(end.outcome)) + ") is not reported: " +
+               reported.message());
+  } else {
+    LogInfo(name + ": " + std::string(OutcomeName(end.outcome)) +
+            (end.error.ok() ? "" : ": " + end.error.ToString()));
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    uploader = std::move(uploader_);
+  }
+  // Destroyed outside the lock: its thread may be waiting for it in on_ended.
+}
+
+AttemptEnd Slot::Train(const Lease& lease) {
+  LogInfo(ToString(lease.attempt) + ": " + lease.sweep + ", " + lease.variant +
+          (lease.checkpoint_hash.empty() ? "" : ", from step " + std::to_string(lease.checkpoint_step)));
+  memory_kills_ = OutOfMemoryKills();
+  const auto command = RunCommand(lease, options_.home);
+  if (!command.ok()) return {.outcome = Outcome::kFailed, .error = command.status()};
+  {
+    const std::lock_guard lock(mutex_);
+    if (stop_wanted_ || abandoned_) {
+      return {.outcome = Outcome::kStopped, .step = lease.checkpoint_step};
+    }
+  }
+  if (Status ready = Prepare(lease); !ready.ok()) {
+    if (trainer_ != nullptr && ready.code() == StatusCode::kUnavailable) return EndOfTrainer(lease);
+    EndTrainer();
+    return {.outcome = Outcome::kFailed, .error = std::move(ready)};
+  }
+  uploader_->SetFingerprint(fingerprint_);
+  if (!trainer_->Say(*command, kCommandTimeout).ok()) return EndOfTrainer(lease);
+  {
+    const std::lock_guard lock(mutex_);
+    training_ = true;
+    if (stop_wanted_) (void)trainer_->Say(kStopCommand, Millis(0));
+  }
+  return Follow(lease);
+}
+
+// Has a trainer ready for a job of the lease's size.
+Status Slot::Prepare(const Lease& lease) {
+  const std::filesystem::path folder = options_.home / "logs";
+  const std::filesystem::path log = folder / ("job-" + std::to_string(lease.attempt.job_id) + "-attempt-" +
+                                              std::to_string(lease.attempt.number) + ".log");
+  if (Status made = MakeFolders(folder); !made.ok()) LogWarning(made.message());
+  if (trainer_ != nullptr && trainer_->Running() && trainer_cpus_ == lease.cpus) {
+    trainer_->LogTo(log);
+    return OkStatus();
+  }
+  EndTrainer();
+  GYRE_ASSIGN_OR_RETURN(auto trainer, TrainerProcess::Start(options_.trainer, lease.cpus, log));
+  trainer_cpus_ = lease.cpus;
+  {
+    const std::lock_guard lock(mutex_);
+    trainer_ = std::move(trainer);
+    if (abandoned_) trainer_->Kill();
+  }
+  GYRE_ASSIGN_OR_RETURN(TrainerHello hello, trainer_->Greet(kHelloTimeout));
+  fingerprint_ = std::move(hello.fingerprint);
+  return OkStatus();
+}
+
+AttemptEnd Slot::Follow(const Lease& lease) {
+  AttemptEnd end;
+  while (true) {
+    auto message = trainer_->Next(kLook);
+    {
+      const std::lock_guard lock(mutex_);
+      if (stop_wanted_ && Clock::Real().Now() >= kill_at_) trainer_->Kill();
+    }
+    if (message.ok()) {
+      if (Take(*std::move(message), &end)) return end;
+      continue;
+    }
+    switch (message.status().code()) {
+      case StatusCode::kDeadlineExceeded: continue;
+      case StatusCode::kUnavailable: return EndOfTrainer(lease);
+      default: {
+        EndTrainer();
+        const std::lock_guard lock(mutex_);
+        return {.outcome = Outcome::kFailed,
+                .error = message.status(),
+                .step = progress_.step,
+                .tokens = progress_.tokens};
+      }
+    }
+  }
+}
+
+// True when the attempt has ended, as `end` then says.
+bool Slot::Take(TrainerMessage message, AttemptEnd* end) {
+  if (auto* point = std::get_if<Point>(&message)) {
+    if (!uploader_->AddPoint(std::move(*point))) trainer_->Kill();
+  } else if (auto* checkpoint = std::get_if<Checkpoint>(&message)) {
+    if (!uploader_->AddCheckpoint(std::move(*checkpoint))) trainer_->Kill();
+    const std::lock_guard lock(mutex_);
+    checkpoint_wanted_ = false;
+  } else if (const auto* progress = std::get_if<Progress>(&message)) {
+    const std::lock_guard lock(mutex_);
+    progress_ = *progress;
+  } else if (auto* done = std::get_if<TrainerDone>(&message)) {
+    const std::lock_guard lock(mutex_);
+    training_ = false;
+    *end = {.outcome = done->stopped ? Outcome::kStopped : Outcome::kSucceeded,
+            .step = done->step,
+            .tokens = done->tokens,
+            .diverged_at_step = done->diverged_at_step,
+            .peak_memory_bytes = done->peak_memory_bytes,
+            .tokens_per_second = done->tokens_per_second,
+            .fingerprint = std::move(done->fingerprint)};
+    return true;
+  } else if (auto* error = std::get_if<TrainerError>(&message)) {
+    const std::lock_guard lock(mutex_);
+    training_ = false;
+    *end = {.outcome = Outcome::kFailed,
+            .error = std::move(error->status),
+            .step = progress_.step,
+            .tokens = progress_.tokens,
+            .fingerprint = fingerprint_};
+    return true;
+  }
+  return false;
+}
+
+// The trainer has died, or will: what the attempt comes to.
+AttemptEnd Slot::EndOfTrainer(const Lease& lease) {
+  std::unique_ptr<TrainerProcess> trainer;
+  AttemptEnd end{.fingerprint = fingerprint_};
+  bool gave_up = false;
+  {
+    const std::lock_guard lock(mutex_);
+    trainer = std::move(trainer_);
+    training_ = false;
+    end.step = std::max(progress_.step, lease.checkpoint_step);
+    end.tokens = progress_.tokens;
+    gave_up = stop_wanted_ && Clock::Real().Now() >= kill_at_;
+  }
+  const ChildEnd how = trainer->End(kExitGrace);
+  const std::string signal = SignalName(how.signal);
+  const std::string last = trainer->LastLines();
+  const std::string words = last.empty() ? "; it wrote nothing to its log" : "; its last lines:\n" + last;
+  if (gave_up && how.signal == SIGKILL) {
+    end.outcome = Outcome::kStopped;
+    end.error = DeadlineExceeded("the trainer did not stop within " + std::to_string(options_.stop_grace.count()) +
+                                 " ms and was killed");
+  } else if (how.signal == SIGKILL && OutOfMemoryKills() > memory_kills_) {
+    end.outcome = Outcome::kFailed;
+    end.error = ResourceExhausted("the trainer was killed while the machine was out of memory; use a smaller "
+                                  "micro-batch or fewer slots" + words);
+  } else if (IsFromOutside(how.signal)) {
+    end.outcome = Outcome::kLost;
+    end.error = Unavailable("the trainer was killed from outside (" + signal + ")");
+  } else if (how.signal != 0) {
+    end.outcome = Outcome::kFailed;
+    end.error = Internal("the trainer crashed: " + signal + " (" + strsignal(how.signal) + ")" + words);
+  } else {
+    end.outcome = Outcome::kFailed;
+    end.error = Internal("the trainer exited with code " + std::to_string(how.code) + " in the middle of the job" +
+                         words);
+  }
+  return end;
+}
+
+void Slot::EndTrainer() {
+  std::unique_ptr<TrainerProcess> trainer;
+  {
+    const std::lock_guard lock(mutex_);
+    trainer = std::move(trainer_);
+    training_ = false;
+  }
+  if (trainer != nullptr) trainer->End(kExitGrace);
+}
+
+}  // namespace gyre

@@ -1,0 +1,28 @@
+#pragma once
+
+// What a trainer writes to stderr during one attempt: kept in a file (up to a limit), its last lines also in memory
+// for the message about a crash. One thread.
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace gyre {
+
+class TrainerLog {
+ public:
+  /// Appends to `path`. A file that cannot be opened is no reason not to train: then only the last lines are kept.
+  explicit TrainerLog(const std::filesystem::path& path);
+  void Append(std::string_view bytes);
+  /// The last lines, whole ones where they fit.
+  std::string LastLines() const;
+
+ private:
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
+  size_t written_ = 0;
+  std::string tail_;
+};
+
+}  // namespace gyre

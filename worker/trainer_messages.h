@@ -1,0 +1,44 @@
+#pragma once
+
+// The lines of trainer/serve.h, from the worker's side: commands as text, what the trainer says as structs. Pure.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/status.h"
+#include "worker/coordinator_client.h"
+
+namespace gyre {
+
+struct TrainerHello {
+  int protocol = 0;
+  std::string version;
+  std::string fingerprint;  // JSON
+};
+
+struct TrainerDone {
+  int64_t step = 0, tokens = 0;
+  bool stopped = false;
+  std::optional<int64_t> diverged_at_step;
+  double tokens_per_second = 0;
+  int64_t peak_memory_bytes = 0;
+  std::string fingerprint;  // JSON
+};
+
+struct TrainerError {
+  Status status;
+};
+
+using TrainerMessage = std::variant<TrainerHello, Point, Progress, Checkpoint, TrainerDone, TrainerError>;
+
+/// One line without its end. INVALID_ARGUMENT says what is wrong with it.
+Result<TrainerMessage> ParseTrainerMessage(std::string_view line);
+
+/// The "run" line. INVALID_ARGUMENT: the lease's job is not JSON.
+Result<std::string> RunCommand(const Lease& lease, const std::string& home);
+inline constexpr std::string_view kCheckpointCommand = "{\"type\":\"checkpoint\"}\n";
+inline constexpr std::string_view kStopCommand = "{\"type\":\"stop\"}\n";
+
+}  // namespace gyre

@@ -1,0 +1,115 @@
+#include "worker/trainer_process.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+namespace gyre {
+namespace {
+
+constexpr int kTrainerProtocol = 1;  // trainer/serve.h
+constexpr size_t kMaxLineBytes = size_t{1} << 20;
+
+}  // namespace
+
+Result<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(const std::filesystem::path& program, int threads,
+                                                              const std::filesystem::path& log_path) {
+  ChildOptions options{program, {"serve"}, {{"OMP_NUM_THREADS", std::to_string(threads)}}};
+  // Threads that wait spin briefly, then sleep: the cores belong to the other slots as well. A person's own setting wins.
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr && std::getenv("GOMP_SPINCOUNT") == nullptr) {
+    options.environment["OMP_WAIT_POLICY"] = "PASSIVE";
+    options.environment["GOMP_SPINCOUNT"] = "10000";
+  }
+  GYRE_ASSIGN_OR_RETURN(auto child, ChildProcess::Spawn(options));
+  return std::unique_ptr<TrainerProcess>(new TrainerProcess(std::move(child), log_path));
+}
+
+TrainerProcess::TrainerProcess(std::unique_ptr<ChildProcess> child, const std::filesystem::path& log_path)
+    : child_(std::move(child)), log_(std::make_unique<TrainerLog>(log_path)) {}
+
+Result<TrainerHello> TrainerProcess::Greet(Millis timeout) {
+  auto message = Next(timeout);
+  if (!message.ok()) return message.status();
+  const auto* hello = std::get_if<TrainerHello>(&*message);
+  if (hello == nullptr) return InvalidArgument("the trainer did not begin with hello");
+  if (hello->protocol != kTrainerProtocol) {
+    return FailedPrecondition("the trainer (version " + hello->version + ") speaks protocol " +
+                              std::to_string(hello->protocol) + ", this worker " + std::to_string(kTrainerProtocol) +
+                              "; build both from one source");
+  }
+  return *hello;
+}
+
+Result<TrainerMessage> TrainerProcess::Next(Millis timeout) {
+  const Millis end = Clock::Real().Now() + timeout;
+  while (true) {
+    if (auto message = TakeLine()) return *std::move(message);
+    pollfd wanted[] = {{child_->output(), POLLIN, 0},
+                       {errors_open_ ? child_->errors() : -1, POLLIN, 0},
+                       {child_->exit_signal(), POLLIN, 0}};
+    const Millis left = std::max(Millis(0), end - Clock::Real().Now());
+    const int ready = poll(wanted, 3, static_cast<int>(left.count()));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return DeadlineExceeded("the trainer said nothing for " + std::to_string(timeout.count()) + " ms");
+    if (wanted[1].revents != 0) ReadErrors();
+    if (wanted[0].revents != 0) {
+      if (!ReadOutput()) return Unavailable("the trainer has closed its output");
+    } else if (wanted[2].revents != 0) {
+      return Unavailable("the trainer has ended");
+    }
+  }
+}
+
+// The next whole line of the buffer, if there is one.
+std::optional<Result<TrainerMessage>> TrainerProcess::TakeLine() {
+  const size_t line_end = buffer_.find('\n', position_);
+  if (line_end != std::string::npos) {
+    const std::string_view line = std::string_view(buffer_).substr(position_, line_end - position_);
+    position_ = line_end + 1;
+    return ParseTrainerMessage(line);
+  }
+  buffer_.erase(0, position_);
+  position_ = 0;
+  if (buffer_.size() > kMaxLineBytes) {
+    return InvalidArgument("the trainer said a line longer than " + std::to_string(kMaxLineBytes) + " bytes");
+  }
+  return std::nullopt;
+}
+
+bool TrainerProcess::ReadOutput() {
+  char bytes[1 << 16];
+  const ssize_t got = read(child_->output(), bytes, sizeof bytes);
+  if (got > 0) buffer_.append(bytes, static_cast<size_t>(got));
+  return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+void TrainerProcess::ReadErrors() {
+  char bytes[1 << 14];
+  const ssize_t got = read(child_->errors(), bytes, sizeof bytes);
+  if (got > 0) log_->Append({bytes, static_cast<size_t>(got)});
+  if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) errors_open_ = false;
+}
+
+void TrainerProcess::LogTo(const std::filesystem::path& path) { log_ = std::make_unique<TrainerLog>(path); }
+
+bool TrainerProcess::Running() const {
+  pollfd ended{child_->exit_signal(), POLLIN, 0};
+  return poll(&ended, 1, 0) == 0;
+}
+
+ChildEnd TrainerProcess::End(Millis grace) {
+  child_->CloseInput();
+  const ChildEnd end = child_->Wait(grace);
+  // What it wrote last is what explains its end. Bounded: no one writes any more, unless it escaped its group.
+  for (int reads = 0; errors_open_ && reads < 64; ++reads) {
+    pollfd more{child_->errors(), POLLIN, 0};
+    if (poll(&more, 1, 0) <= 0) break;
+    ReadErrors();
+  }
+  return end;
+}
+
+}  // namespace gyre

@@ -1,0 +1,62 @@
+#pragma once
+
+// A `gyre-trainer serve` that runs: commands in, messages out, its stderr into the log of the attempt at hand. Made
+// once a slot and used for one job after another.
+//
+// Threads: one follows it (Greet, Next, LogTo, End); Say and Kill may come from any.
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "worker/child_process.h"
+#include "worker/trainer_log.h"
+#include "worker/trainer_messages.h"
+
+namespace gyre {
+
+class TrainerProcess {
+ public:
+  /// Starts `program serve` with `threads` OpenMP threads; its stderr goes to `log_path` until LogTo. Spawn from a
+  /// thread that lives on (child_process.h).
+  static Result<std::unique_ptr<TrainerProcess>> Start(const std::filesystem::path& program, int threads,
+                                                       const std::filesystem::path& log_path);
+
+  /// The first message: OK when it is there within `timeout`. FAILED_PRECONDITION: it speaks another protocol.
+  Result<TrainerHello> Greet(Millis timeout);
+
+  /// The next message. DEADLINE_EXCEEDED: none within `timeout`. INVALID_ARGUMENT: something else was said (what
+  /// follows cannot be trusted). UNAVAILABLE: it has ended, or closed its end.
+  Result<TrainerMessage> Next(Millis timeout);
+
+  /// A command line. UNAVAILABLE: it does not read any more.
+  Status Say(std::string_view line, Millis timeout) { return child_->Write(line, timeout); }
+  void Kill() { child_->Kill(); }
+
+  /// Where stderr goes from now on.
+  void LogTo(const std::filesystem::path& path);
+  std::string LastLines() const { return log_->LastLines(); }
+
+  /// Whether it could take another job.
+  bool Running() const;
+  int pid() const { return child_->pid(); }
+
+  /// Ends it: end of file on its stdin, SIGKILL for the group after `grace`. Call once, last.
+  ChildEnd End(Millis grace);
+
+ private:
+  TrainerProcess(std::unique_ptr<ChildProcess> child, const std::filesystem::path& log_path);
+
+  std::optional<Result<TrainerMessage>> TakeLine();
+  bool ReadOutput();  // false at its end
+  void ReadErrors();
+
+  std::unique_ptr<ChildProcess> child_;
+  std::unique_ptr<TrainerLog> log_;
+  std::string buffer_;  // of output; lines before position_ are taken
+  size_t position_ = 0;
+  bool errors_open_ = true;
+};
+
+}  // namespace gyre
