@@ -60,23 +60,31 @@ JobDatasetRequests RequestsOf(const DataConfig& data);
 Result<DatasetInfo> FindDataset(const std::filesystem::path& home, const DatasetRequest& request);
 
 /// Finds or makes it. `progress` gets sentences for people ("fetching r-cran-janeaustenr"); may be empty.
-/// NOT_FOUND: no such corpus (lists the known) or file; UNAVAILABLE: a package could not be fetched.
+/// A request for "train" or "validation" makes both parts at once. `package` is a file to take a corpus from instead of
+/// fetching its Debian package; may be empty. NOT_FOUND: no such corpus (lists the known) or file; UNAVAILABLE: a
+/// package could not be fetched, or a file changed while it was read; UNIMPLEMENTED: not yet supported.
 Result<DatasetInfo> PrepareDataset(const std::filesystem::path& home, const DatasetRequest& request,
-                                   const std::function<void(const std::string&)>& progress);
+                                   const std::function<void(const std::string&)>& progress,
+                                   const std::filesystem::path& package = {});
 
 /// An opened data set. Immutable; safe to share between threads.
 class Dataset {
  public:
+  /// NOT_FOUND: there is none of this hash; DATA_LOSS: its files don't fit together. Reads no tokens.
   static Result<Dataset> Open(const std::filesystem::path& home, const std::string& hash);
-  const DatasetInfo& info() const;
-  int64_t tokens() const;
+  const DatasetInfo& info() const { return info_; }
+  int64_t tokens() const { return info_.tokens; }
+  /// 0 <= index < tokens(). Below vocab_size unless the file was damaged: see Verify().
   int32_t Token(int64_t index) const;
   /// First token of each document, ascending, first is 0. Every document begins with the document-start token.
   std::span<const uint64_t> document_starts() const;
+  /// Reads everything and holds it against the hash. DATA_LOSS.
+  Status Verify() const;
 
  private:
   DatasetInfo info_;
   MappedFile tokens_file_, documents_file_;
+  size_t token_bytes_ = 2;
 };
 
 }  // namespace gyre

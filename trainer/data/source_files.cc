@@ -73,7 +73,7 @@ class Listing {
                                " bytes, more than the " + std::to_string(kMaxSourceFileBytes) +
                                " that one document may have; split it into several files");
     }
-    if (!seen_.insert(fs::absolute(path).lexically_normal().string()).second) return OkStatus();
+    if (!seen_.insert(AbsolutePath(path)).second) return OkStatus();
     if (files_.size() == kMaxSourceFiles) {
       return ResourceExhausted("more than " + std::to_string(kMaxSourceFiles) +
                                " text files; join them into fewer, larger ones");
@@ -156,6 +156,12 @@ std::string SourceStamp(const std::vector<SourceFile>& files) {
                 std::to_string(file.mtime_ns) + "\n");
   }
   return hash.Finish();
+}
+
+std::string AbsolutePath(const fs::path& path) {
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error);
+  return (error ? path : absolute).lexically_normal().string();
 }
 
 Result<std::string> ReadSourceText(const SourceFile& file) {

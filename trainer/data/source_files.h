@@ -35,4 +35,7 @@ std::string SourceStamp(const std::vector<SourceFile>& files);
 /// UTF-8 or not. UNAVAILABLE: the file vanished or changed since it was listed; INVALID_ARGUMENT: UTF-16 or 32.
 Result<std::string> ReadSourceText(const SourceFile& file);
 
+/// Absolute and without "." and "..", by the text alone; as it is if there is no current folder any more.
+std::string AbsolutePath(const std::filesystem::path& path);
+
 }  // namespace gyre

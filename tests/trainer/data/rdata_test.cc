@@ -2,45 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
+#include "tests/trainer/data/made_rdata.h"
 #include "trainer/data/inflate.h"
 
 namespace gyre {
 namespace {
 
+using namespace made_rdata;
 using testing::ElementsAre;
-
-std::string Int(int32_t value) {
-  std::string bytes;
-  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift);
-  return bytes;
-}
-
-std::string Deflate(const std::string& text) {
-  uLongf size = compressBound(text.size());
-  std::string out(size, '\0');
-  compress(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(text.data()),
-           text.size());
-  out.resize(size);
-  return out;
-}
-
-std::string Block(const std::string& serialized) {
-  return Int(static_cast<int32_t>(serialized.size())) + Deflate(serialized);
-}
-
-std::string Header(int version) {
-  std::string header = "X\n" + Int(version) + Int(0x40201) + Int(0x30500);
-  if (version == 3) header += Int(5) + "UTF-8";
-  return header;
-}
-
-std::string Vector(int version, const std::vector<std::string>& strings) {
-  std::string out = Header(version) + Int(16) + Int(static_cast<int32_t>(strings.size()));
-  for (const auto& s : strings) out += Int(0x40009) + Int(static_cast<int32_t>(s.size())) + s;
-  return out;
-}
 
 TEST(RdataTest, ReadsCharacterVectorsOfBothVersionsInOrder) {
   const std::string file = Block(Vector(3, {"EMMA", "", "CHAPTER I"})) + Block(Vector(2, {"one"}));

@@ -1,0 +1,84 @@
+#include "trainer/data/dataset.h"
+
+#include <bit>
+#include <cstring>
+
+#include "base/hash.h"
+#include "trainer/data/dataset_writer.h"
+
+namespace gyre {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "data sets are mapped as they lie");
+
+bool IsHash(const std::string& hash) {
+  return hash.size() == 64 && hash.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+}  // namespace
+
+Result<Dataset> Dataset::Open(const std::filesystem::path& home, const std::string& hash) {
+  if (!IsHash(hash)) return InvalidArgument("'" + hash + "' is not the hash of a data set (64 hex digits)");
+  const std::filesystem::path folder = home / "datasets" / hash;
+  const auto damaged = [&folder](const std::string& what) {
+    return DataLoss("the data set " + folder.string() + " is damaged (" + what +
+                    "); remove the folder and prepare it again with `gyre data prepare`");
+  };
+  const Result<std::string> meta = ReadFile(folder / "meta.json", 1 << 24);
+  if (!meta.ok()) {
+    if (meta.status().code() != StatusCode::kNotFound) return meta.status();
+    return NotFound("no data set " + hash + " in " + (home / "datasets").string() +
+                    "; `gyre data prepare SOURCE` makes one");
+  }
+  const Result<DatasetInfo> info = DatasetInfoFromJson(Json::parse(*meta, nullptr, false));
+  if (!info.ok()) return damaged(info.status().message());
+  Dataset out;
+  out.info_ = *info;
+  if (out.info_.hash != hash) return damaged("its description names another hash");
+  GYRE_ASSIGN_OR_RETURN(out.tokens_file_, MappedFile::Open(folder / "tokens.bin"));
+  GYRE_ASSIGN_OR_RETURN(out.documents_file_, MappedFile::Open(folder / "documents.bin"));
+  out.token_bytes_ = TokenBytes(out.info_.vocab_size);
+  if (out.tokens_file_.bytes().size() != static_cast<size_t>(out.info_.tokens) * out.token_bytes_) {
+    return damaged("tokens.bin has the wrong size");
+  }
+  if (out.documents_file_.bytes().size() != static_cast<size_t>(out.info_.documents) * sizeof(uint64_t)) {
+    return damaged("documents.bin has the wrong size");
+  }
+  const std::span<const uint64_t> starts = out.document_starts();
+  if (starts.empty() || starts.front() != 0 || starts.back() >= static_cast<uint64_t>(out.info_.tokens)) {
+    return damaged("its documents lie outside its tokens");
+  }
+  for (size_t i = 1; i < starts.size(); ++i) {
+    if (starts[i] <= starts[i - 1]) return damaged("its documents are not in order");
+  }
+  return out;
+}
+
+int32_t Dataset::Token(int64_t index) const {
+  const char* from = tokens_file_.bytes().data() + static_cast<size_t>(index) * token_bytes_;
+  if (token_bytes_ == 2) {
+    uint16_t id = 0;
+    std::memcpy(&id, from, sizeof id);
+    return id;
+  }
+  int32_t id = 0;
+  std::memcpy(&id, from, sizeof id);
+  return id;
+}
+
+std::span<const uint64_t> Dataset::document_starts() const {
+  return {reinterpret_cast<const uint64_t*>(documents_file_.bytes().data()),
+          documents_file_.bytes().size() / sizeof(uint64_t)};
+}
+
+Status Dataset::Verify() const {
+  Sha256 hash;
+  hash.Update(DatasetHashPrefix(info_.tokenizer, info_.vocab_size));
+  hash.Update(tokens_file_.bytes());
+  hash.Update(documents_file_.bytes());
+  if (hash.Finish() == info_.hash) return OkStatus();
+  return DataLoss("the data set " + info_.hash + " does not have the content that its name says; remove the "
+                  "folder and prepare it again with `gyre data prepare`");
+}
+
+}  // namespace gyre
