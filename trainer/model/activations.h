@@ -1,0 +1,39 @@
+#pragma once
+
+// Where everything between tokens and loss lies: one allocation, planned from the largest batch.
+
+#include <vector>
+
+#include "base/status.h"
+#include "trainer/backend/backend.h"
+#include "trainer/config/job_config.h"
+
+namespace gyre {
+
+/// Named as in backend.h. A layer goes from x through `middle` (after attention) to the next layer's x.
+struct LayerActivations {
+  Reals x, inverse_rms, qkv, raw_qk, qk_inverse_rms;
+  Reals attention, log_sum_exp;
+  Reals middle, middle_inverse_rms, gate_up, activated;
+};
+
+struct Activations {
+  /// With `training`, each layer keeps its own for the backward pass; without, all layers share one set, and x
+  /// alternates between two places.
+  static Result<Activations> Create(const ModelConfig& config, int64_t tokens, bool training,
+                                    Backend* backend);
+
+  Reals memory;  // the allocation; whoever holds this frees it
+  std::vector<LayerActivations> layers;
+  Reals last;                             // (N, C) the residual stream after the last layer
+  Reals final_normed, final_inverse_rms;  // (N, C), (N)
+  Reals nll;                              // (N)
+  Reals scalar;                           // (1)
+  // Gradients; training only.
+  Reals d_residual, d_final_normed;           // (N, C)
+  Reals d_qkv, d_attention, d_activated;      // as the activations they belong to
+};
+
+Status ToStatus(const BackendError& error);
+
+}  // namespace gyre

@@ -1,0 +1,86 @@
+#pragma once
+
+// The Model: order of operations over a ParameterLayout and Activations.
+
+#include <memory>
+#include <vector>
+
+#include "trainer/model/activations.h"
+#include "trainer/model/model.h"
+#include "trainer/model/parameters.h"
+
+namespace gyre {
+
+class Decoder : public Model {
+ public:
+  /// See Model::Create.
+  static Result<std::unique_ptr<Model>> Create(const ModelConfig& config,
+                                               std::vector<LayerPosition> positions,
+                                               Backend* backend, int max_rows, int max_length,
+                                               bool training);
+  ~Decoder() override;
+
+  const std::vector<Tensor>& parameters() const override { return tensors_; }
+  Status InitializeWeights(uint64_t seed) override;
+  Status Load(TensorKind kind, const std::string& name, std::span<const float> values) override;
+  Status Save(TensorKind kind, const std::string& name, std::span<float> values) const override;
+  Status ZeroGradients() override;
+  Result<double> ForwardBackward(const Batch& batch) override;
+  Status Evaluate(const Batch& batch, std::span<float> nll) override;
+  Result<ForwardTrace> Trace(const Batch& batch, std::span<const int> places) override;
+  Result<double> OptimizerStep(const OptimizerConfig& optimizer, double lr, int64_t step,
+                               int64_t target_count) override;
+
+ private:
+  // What a layer's position encoding needs in the backend.
+  struct LayerTables {
+    RotationTable rotation;
+    Reals alibi_slopes;
+    int window = 0;
+  };
+  // The operations of one layer for the batch at hand: built anew for each, a few structs of numbers.
+  struct LayerOps {
+    NormQkv qkv;
+    Attention attention;
+    LinearResidual out;
+    NormGateUp gate_up;
+    LinearResidual down;
+  };
+
+  Decoder(const ModelConfig& config, Backend* backend, int max_rows, int max_length, bool training);
+  Status Allocate(const std::vector<LayerPosition>& positions);
+  Status AllocateTables(const std::vector<LayerPosition>& positions);
+  Status Locate(TensorKind kind, const std::string& name, size_t values, Reals* place) const;
+  Status CheckBatch(const Batch& batch) const;
+  void Upload(const Batch& batch);
+
+  bool gemma() const { return config_.model_type == "gemma"; }
+  NormKind norm() const { return {config_.rms_norm_eps, gemma()}; }
+  Embedding EmbeddingOp() const;
+  LayerOps OpsOf(size_t layer) const;
+  Norm FinalNormOp() const;
+  LinearCrossEntropy LossOp() const;
+
+  void ForwardEmbedding() const;
+  void ForwardLayer(size_t layer) const;
+  void BackwardLayer(size_t layer) const;
+  Result<double> Norm2(Reals x, int64_t count) const;
+
+  const ModelConfig config_;
+  Backend* const backend_;
+  const int max_rows_, max_length_;
+  const bool training_;
+  ParameterLayout layout_;
+  std::vector<Tensor> tensors_;
+  Reals weights_, gradients_, first_moments_, second_moments_;  // (layout_.total) each
+  Reals tables_;                                                // rotations and slopes of all layers
+  std::vector<LayerTables> layers_;
+  Activations activations_;
+  Ints ids_memory_, ids_, targets_, document_starts_;
+  std::vector<double> host_nll_;
+  // The batch at hand.
+  int rows_ = 0, length_ = 0;
+  bool masks_documents_ = false;
+};
+
+}  // namespace gyre
