@@ -1,0 +1,29 @@
+#pragma once
+
+// config.json of a Hugging Face folder, as far as this trainer can follow it. The block "gyre" decides about positions,
+// windows and qk_norm; without it Hugging Face's own keys do (tests/trainer/reference/README.md, section 2). What would
+// change the numbers and isn't understood is an error, never ignored.
+
+#include <filesystem>
+
+#include "base/status.h"
+#include "trainer/config/job_config.h"
+
+namespace gyre {
+
+struct HuggingFaceConfig {
+  ModelConfig model;
+  PositionConfig position;
+  bool says_qk_norm = false;  // else the tensors tell
+};
+
+/// INVALID_ARGUMENT with the path of the first key at fault.
+Result<HuggingFaceConfig> ParseHuggingFaceConfig(const Json& json);
+
+/// The same from a file. NOT_FOUND; INVALID_ARGUMENT.
+Result<HuggingFaceConfig> ReadHuggingFaceConfig(const std::filesystem::path& file);
+
+/// The position part, in either spelling; in hugging_face_position.cc.
+Status ParsePosition(const Json& json, HuggingFaceConfig* config);
+
+}  // namespace gyre

@@ -1,0 +1,209 @@
+// Where tokens stand, from config.json: the block "gyre", or Hugging Face's many spellings.
+
+#include <algorithm>
+
+#include "trainer/hugging_face_config.h"
+#include "trainer/json_reader.h"
+
+namespace gyre {
+namespace {
+
+// Fields of a scaling that both spellings share.
+void ParseScalingNumbers(JsonReader* in, ScalingConfig* scaling) {
+  in->Optional("factor", &scaling->factor);
+  in->Optional("original_max_position_embeddings", &scaling->original_max_position_embeddings);
+  in->Optional("low_freq_factor", &scaling->low_freq_factor);
+  in->Optional("high_freq_factor", &scaling->high_freq_factor);
+  in->Optional("beta_fast", &scaling->beta_fast);
+  in->Optional("beta_slow", &scaling->beta_slow);
+  double attention_factor = 1;
+  if (in->Optional("attention_factor", &attention_factor)) {
+    scaling->attention_factor = attention_factor;
+  }
+}
+
+// The fields that `json` has replace those of `encoding`.
+void ParseEncoding(const Json& json, const std::string& path, bool common, Status* status,
+                   EncodingConfig* encoding) {
+  JsonReader in(json, path, status);
+  in.Optional("type", &encoding->type);
+  in.Optional("theta", &encoding->theta);
+  in.Optional("p", &encoding->p);
+  in.Optional("keep", &encoding->keep);
+  in.Optional("spacing", &encoding->spacing);
+  in.Optional("pairing", &encoding->pairing);
+  std::vector<int> band;
+  if (in.Optional("band", &band)) {
+    if (band.size() != 2) in.Fail("band", "must be two whole numbers");
+    if (band.size() == 2) encoding->band = {band[0], band[1]};
+  }
+  if (const Json* block = in.Object("scaling"); block != nullptr) {
+    JsonReader scaling(*block, in.PathOf("scaling"), status);
+    encoding->scaling = {};
+    scaling.Optional("type", &encoding->scaling.type);
+    ParseScalingNumbers(&scaling, &encoding->scaling);
+    scaling.NoOtherKeys();
+  }
+  if (common) in.Array("layers");
+  in.NoOtherKeys();
+}
+
+void ParseGyre(const Json& json, HuggingFaceConfig* config, Status* status) {
+  JsonReader in(json, "gyre", status);
+  PositionConfig& position = config->position;
+  if (const Json* block = in.Object("position"); block != nullptr) {
+    position = {.common = {}, .layers = {}, .windows = position.windows};
+    ParseEncoding(*block, "gyre.position", /*common=*/true, status, &position.common);
+    if (const auto layers = block->find("layers"); layers != block->end() && layers->is_array()) {
+      for (const Json& own : *layers) {
+        position.layers.push_back(position.common);
+        const std::string path =
+            "gyre.position.layers[" + std::to_string(position.layers.size() - 1) + "]";
+        ParseEncoding(own, path, /*common=*/false, status, &position.layers.back());
+      }
+    }
+  }
+  if (const Json* block = in.Object("attention"); block != nullptr) {
+    JsonReader attention(*block, "gyre.attention", status);
+    if (attention.Optional("qk_norm", &config->model.qk_norm)) config->says_qk_norm = true;
+    attention.Optional("windows", &position.windows);
+    attention.NoOtherKeys();
+  }
+  in.NoOtherKeys();
+}
+
+// One rope_parameters or rope_scaling object, over what the flat keys said.
+void ParseRope(const Json& json, const std::string& path, int max_position, Status* status,
+               EncodingConfig* encoding) {
+  JsonReader in(json, path, status);
+  std::string type = "default";
+  in.Optional("type", &type);  // the older spelling
+  in.Optional("rope_type", &type);
+  in.Optional("rope_theta", &encoding->theta);
+  const bool partial = in.Optional("partial_rotary_factor", &encoding->p);
+  ScalingConfig& scaling = encoding->scaling;
+  ParseScalingNumbers(&in, &scaling);
+  in.NoOtherKeys();
+  if (type == "proportional") {
+    encoding->spacing = "full";
+    scaling.type = scaling.factor == 1 ? "none" : "linear";
+    return;
+  }
+  if (partial) encoding->spacing = "respaced";
+  const auto known = {"default", "linear", "dynamic", "yarn", "llama3"};
+  if (std::find(known.begin(), known.end(), type) == known.end()) {
+    in.Fail("rope_type", "is '" + type +
+                             "'; default, linear, dynamic, yarn, llama3 and proportional are known");
+  }
+  scaling.type = type == "default" ? "none" : type;
+  const bool uses_original = type == "dynamic" || type == "yarn" || type == "llama3";
+  if (uses_original && scaling.original_max_position_embeddings == 0) {
+    scaling.original_max_position_embeddings = max_position;
+  }
+}
+
+// Which layers have which type, as layer_types says; empty if it is absent.
+std::vector<std::string> LayerTypes(JsonReader* in, int layers) {
+  std::vector<std::string> types;
+  if (in->Optional("layer_types", &types) && types.size() != static_cast<size_t>(layers)) {
+    in->Fail("layer_types", "has " + std::to_string(types.size()) + " entries for " +
+                                std::to_string(layers) + " layers");
+  }
+  for (const std::string& type : types) {
+    if (type != "full_attention" && type != "sliding_attention") {
+      in->Fail("layer_types", "has '" + type + "', which this trainer does not know");
+    }
+  }
+  return types;
+}
+
+void ParseWindows(JsonReader* in, int layers, const std::vector<std::string>& types,
+                  std::vector<int>* windows) {
+  int window = 0;
+  bool use = true;
+  in->Optional("use_sliding_window", &use);
+  in->Optional("sliding_window", &window);
+  windows->assign(static_cast<size_t>(layers), 0);
+  if (!use) return;
+  for (size_t l = 0; l < windows->size(); ++l) {
+    if (types.empty() || types[l] == "sliding_attention") (*windows)[l] = window;
+  }
+}
+
+void ParseNopeLayers(JsonReader* in, PositionConfig* position) {
+  std::vector<int> rotates;
+  int interval = 0;
+  const size_t layers = position->layers.size();
+  in->Optional("no_rope_layer_interval", &interval);
+  if (in->Optional("no_rope_layers", &rotates) && !rotates.empty()) {
+    if (rotates.size() != layers) {
+      in->Fail("no_rope_layers", "has " + std::to_string(rotates.size()) + " entries for " +
+                                     std::to_string(layers) + " layers");
+    }
+  } else if (interval > 0) {
+    rotates.clear();
+    for (size_t l = 0; l < layers; ++l) rotates.push_back((l + 1) % interval != 0);
+  }
+  rotates.resize(layers, 1);
+  for (size_t l = 0; l < layers; ++l) {
+    if (rotates[l] == 0) position->layers[l] = {.type = "nope"};
+  }
+}
+
+void ParseHuggingFaceKeys(const Json& json, HuggingFaceConfig* config, Status* status) {
+  JsonReader in(json, "", status);
+  const int layers = config->model.num_hidden_layers;
+  PositionConfig& position = config->position;
+  EncodingConfig& common = position.common;
+  int max_position = 0;
+  in.Optional("max_position_embeddings", &max_position);
+  in.Optional("rope_theta", &common.theta);
+  if (in.Optional("partial_rotary_factor", &common.p)) common.spacing = "respaced";
+  const std::vector<std::string> types = LayerTypes(&in, layers);
+  if (!status->ok()) return;
+  ParseWindows(&in, layers, types, &position.windows);
+  bool alibi = false;
+  if (in.Optional("alibi", &alibi) && alibi) {
+    common = {.type = "alibi"};
+    return;
+  }
+  if (const Json* scaling = in.Object("rope_scaling"); scaling != nullptr) {
+    ParseRope(*scaling, "rope_scaling", max_position, status, &common);
+  }
+  const Json* rope = in.Object("rope_parameters");
+  const bool by_type = rope != nullptr && !rope->empty() && rope->begin()->is_object();
+  if (rope != nullptr && !by_type) {
+    ParseRope(*rope, "rope_parameters", max_position, status, &common);
+  }
+  position.layers.assign(static_cast<size_t>(layers), common);
+  for (size_t l = 0; by_type && l < position.layers.size(); ++l) {
+    const std::string type = types.empty() ? "full_attention" : types[l];
+    const auto found = rope->find(type);
+    if (found == rope->end()) {
+      in.Fail("rope_parameters", "has no entry for '" + type + "'");
+      return;
+    }
+    ParseRope(*found, "rope_parameters." + type, max_position, status, &position.layers[l]);
+  }
+  ParseNopeLayers(&in, &position);
+}
+
+}  // namespace
+
+Status ParsePosition(const Json& json, HuggingFaceConfig* config) {
+  const int layers = config->model.num_hidden_layers;
+  if (layers < 1 || layers > 100'000) {
+    return InvalidArgument("num_hidden_layers must be between 1 and 100000");
+  }
+  Status status;
+  JsonReader in(json, "", &status);
+  const Json* gyre = in.Object("gyre");
+  // Windows and qk_norm may be left to Hugging Face's keys even where the block has the encoding.
+  Status theirs;
+  ParseHuggingFaceKeys(json, config, &theirs);
+  if (gyre == nullptr) return status.ok() ? theirs : status;
+  ParseGyre(*gyre, config, &status);
+  return status.ok() && !gyre->contains("position") ? theirs : status;
+}
+
+}  // namespace gyre
