@@ -9,5 +9,6 @@
 namespace gyre {
 
 void AddVersionCommand(CLI::App& app, int* exit_code);
+void AddWorkerCommand(CLI::App& app, int* exit_code);
 
 }  // namespace gyre

@@ -5,6 +5,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   int exit_code = 0;
 
+  gyre::AddWorkerCommand(app, &exit_code);
   gyre::AddVersionCommand(app, &exit_code);
 
   try {

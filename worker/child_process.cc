@@ -4,8 +4,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -153,7 +153,8 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::Spawn(const ChildOptions& op
   GYRE_ASSIGN_OR_RETURN(Channel output, MakePipe());
   GYRE_ASSIGN_OR_RETURN(Channel errors, MakePipe());
   GYRE_ASSIGN_OR_RETURN(const int pid, SpawnWith(options, input.theirs.fd, errors.theirs.fd, output.theirs.fd));
-  const int exit_fd = pidfd_open(pid, 0);
+  // By number: glibc 2.36 declares pidfd_open for C alone.
+  const int exit_fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   if (exit_fd < 0) {
     const int error = errno;
     kill(-pid, SIGKILL);

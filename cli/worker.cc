@@ -1,0 +1,68 @@
+#include <csignal>
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/signals.h"
+#include "worker/agent.h"
+#include "worker/devices.h"
+
+namespace gyre {
+namespace {
+
+constexpr Millis kShutdownDeadline{60000};
+
+struct Arguments {
+  WorkerOptions worker;
+  std::string devices = "cpu";
+};
+
+int ExitCode(const Status& status) { return status.code() == StatusCode::kInvalidArgument ? 2 : 1; }
+
+int RunWorker(const Arguments& arguments) {
+  if (Status devices = CheckDevices(arguments.devices, ReadMachine()); !devices.ok()) {
+    LogError("--devices: " + devices.message());
+    return 2;
+  }
+  StopSignals signals;
+  auto worker = Worker::Start(arguments.worker);
+  if (!worker.ok()) {
+    LogError(worker.status().message());
+    return ExitCode(worker.status());
+  }
+  signals.OnSecond([&worker] { (*worker)->Abandon(); });
+  const Status refused = (*worker)->Wait(signals.token());
+  if (!refused.ok()) LogError(refused.message());
+  LogInfo("stopping; jobs that run write a checkpoint first (once more to end at once)");
+  (*worker)->Shutdown(refused.ok() ? kShutdownDeadline : Millis(0));
+  signals.OnSecond({});
+  if (!refused.ok()) return 1;
+  return signals.signal() == SIGINT ? 130 : 0;
+}
+
+}  // namespace
+
+void AddWorkerCommand(CLI::App& app, int* exit_code) {
+  auto* command = app.add_subcommand("worker", "Run jobs of a coordinator on this machine");
+  command->footer(
+      "It goes on when the coordinator is away, and comes back to it by itself. Ctrl-C has running jobs write a\n"
+      "checkpoint, from which they are resumed; once more ends at once.\n\n"
+      "Example:\n  gyre worker --coordinator 127.0.0.1:7470 --slots 2");
+  auto arguments = std::make_shared<Arguments>();
+  command->add_option("--coordinator", arguments->worker.coordinator, "HOST:PORT of the coordinator")
+      ->envname("GYRE_COORDINATOR")
+      ->capture_default_str();
+  command->add_option("--devices", arguments->devices, "What to train on, a comma-separated list")
+      ->capture_default_str();
+  command->add_option("--slots", arguments->worker.slots, "Jobs at a time (default: one a core)")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--cpus", arguments->worker.cpus, "Cores that the jobs share (default: all)")
+      ->check(CLI::Range(1, 4096));
+  command->add_option("--name", arguments->worker.name, "The worker's name (default: HOST/N)");
+  command->add_option("--trainer", arguments->worker.trainer, "The program that trains (default: gyre-trainer beside gyre)")
+      ->check(CLI::ExistingFile);
+  command->callback([arguments, exit_code] { *exit_code = RunWorker(*arguments); });
+}
+
+}  // namespace gyre
