@@ -1,8 +1,7 @@
 #pragma once
 
-// One file a command: each adds its subcommand, with help and an example, to `app`; when it is chosen, its
-// callback does the work and sets `*exit_code`: 0 done, 1 the work failed, 2 bad input or usage, 3 could not reach
-// the coordinator, 130 interrupted.
+// One file a command: each adds its subcommand, with help and an example, to `app`; when it is
+// chosen, its callback does the work and sets `*exit_code` (cli/exit_code.h).
 
 #include <CLI/CLI.hpp>
 
