@@ -37,8 +37,8 @@ Result<Dataset> Dataset::Open(const std::filesystem::path& home, const std::stri
   if (out.info_.hash != hash) return damaged("its description names another hash");
   GYRE_ASSIGN_OR_RETURN(out.tokens_file_, MappedFile::Open(folder / "tokens.bin"));
   GYRE_ASSIGN_OR_RETURN(out.documents_file_, MappedFile::Open(folder / "documents.bin"));
-  out.token_bytes_ = TokenBytes(out.info_.vocab_size);
-  if (out.tokens_file_.bytes().size() != static_cast<size_t>(out.info_.tokens) * out.token_bytes_) {
+  if (out.tokens_file_.bytes().size() !=
+      static_cast<size_t>(out.info_.tokens) * TokenBytes(out.info_.vocab_size)) {
     return damaged("tokens.bin has the wrong size");
   }
   if (out.documents_file_.bytes().size() != static_cast<size_t>(out.info_.documents) * sizeof(uint64_t)) {
@@ -54,16 +54,24 @@ Result<Dataset> Dataset::Open(const std::filesystem::path& home, const std::stri
   return out;
 }
 
-int32_t Dataset::Token(int64_t index) const {
-  const char* from = tokens_file_.bytes().data() + static_cast<size_t>(index) * token_bytes_;
-  if (token_bytes_ == 2) {
-    uint16_t id = 0;
-    std::memcpy(&id, from, sizeof id);
-    return id;
+Status Dataset::Read(int64_t first, std::span<int32_t> ids) const {
+  const size_t token_bytes = TokenBytes(info_.vocab_size);
+  const char* from = tokens_file_.bytes().data() + static_cast<size_t>(first) * token_bytes;
+  for (int32_t& id : ids) {
+    if (token_bytes == 2) {
+      uint16_t narrow = 0;
+      std::memcpy(&narrow, from, sizeof narrow);
+      id = narrow;
+    } else {
+      std::memcpy(&id, from, sizeof id);
+    }
+    from += token_bytes;
+    if (id < 0 || id >= info_.vocab_size) {
+      return DataLoss("the data set " + info_.hash + " is damaged: it has the token " + std::to_string(id) +
+                      ", outside its vocabulary; remove its folder and prepare it again");
+    }
   }
-  int32_t id = 0;
-  std::memcpy(&id, from, sizeof id);
-  return id;
+  return OkStatus();
 }
 
 std::span<const uint64_t> Dataset::document_starts() const {

@@ -74,8 +74,8 @@ class Dataset {
   static Result<Dataset> Open(const std::filesystem::path& home, const std::string& hash);
   const DatasetInfo& info() const { return info_; }
   int64_t tokens() const { return info_.tokens; }
-  /// 0 <= index < tokens(). Below vocab_size unless the file was damaged: see Verify().
-  int32_t Token(int64_t index) const;
+  /// Tokens first .. first + ids.size()-1, which must exist. DATA_LOSS: one is outside the vocabulary.
+  Status Read(int64_t first, std::span<int32_t> ids) const;
   /// First token of each document, ascending, first is 0. Every document begins with the document-start token.
   std::span<const uint64_t> document_starts() const;
   /// Reads everything and holds it against the hash. DATA_LOSS.
@@ -84,7 +84,6 @@ class Dataset {
  private:
   DatasetInfo info_;
   MappedFile tokens_file_, documents_file_;
-  size_t token_bytes_ = 2;
 };
 
 }  // namespace gyre

@@ -27,12 +27,14 @@ class PrepareTest : public TemporaryHomeTest {
     const auto dataset = Dataset::Open(home_, info.hash);
     EXPECT_TRUE(dataset.ok()) << dataset.status();
     std::vector<std::string> documents;
-    for (int64_t i = 0; i < dataset->tokens(); ++i) {
-      if (dataset->Token(i) == 256) {
-        EXPECT_EQ(dataset->document_starts()[documents.size()], static_cast<uint64_t>(i));
+    std::vector<int32_t> ids(static_cast<size_t>(dataset->tokens()));
+    EXPECT_TRUE(dataset->Read(0, ids).ok());
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (ids[i] == 256) {
+        EXPECT_EQ(dataset->document_starts()[documents.size()], i);
         documents.emplace_back();
       } else {
-        documents.back() += static_cast<char>(dataset->Token(i));
+        documents.back() += static_cast<char>(ids[i]);
       }
     }
     EXPECT_EQ(documents.size(), dataset->document_starts().size());

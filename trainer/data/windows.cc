@@ -1,0 +1,65 @@
+#include "trainer/data/windows.h"
+
+#include <algorithm>
+
+namespace gyre {
+
+Result<Windows> Windows::Create(const Dataset* dataset, int context) {
+  if (context < 1) return InvalidArgument("data.context must be at least 1");
+  const auto starts = dataset->document_starts();
+  std::vector<int64_t> first_window(starts.size() + 1);
+  for (size_t d = 0; d < starts.size(); ++d) {
+    const auto end = d + 1 < starts.size() ? static_cast<int64_t>(starts[d + 1]) : dataset->tokens();
+    const int64_t text = end - static_cast<int64_t>(starts[d]) - 1;
+    first_window[d + 1] = first_window[d] + (text + context - 1) / context;
+  }
+  if (first_window.back() == 0) {
+    return InvalidArgument("the validation set " + dataset->info().name + " (" + dataset->info().source +
+                           ") has no text to evaluate on");
+  }
+  return Windows(dataset, context, std::move(first_window));
+}
+
+int64_t Windows::SampleCount(int64_t tokens) const {
+  const auto wanted = static_cast<__int128>(std::max<int64_t>(tokens, 0)) * count();
+  const auto windows = static_cast<int64_t>((wanted + targets() - 1) / targets());
+  return std::clamp<int64_t>(windows, 1, count());
+}
+
+Windows::Piece Windows::PieceOf(int64_t window) const {
+  const auto after = std::upper_bound(first_window_.begin(), first_window_.end(), window);
+  const auto document = static_cast<size_t>(after - first_window_.begin()) - 1;
+  const auto starts = dataset_->document_starts();
+  const auto end = document + 1 < starts.size() ? static_cast<int64_t>(starts[document + 1]) : dataset_->tokens();
+  const int64_t text = static_cast<int64_t>(starts[document]) + 1;
+  const int64_t start = text + (window - first_window_[document]) * context_;
+  return {start, static_cast<int>(std::min<int64_t>(context_, end - start))};
+}
+
+Status Windows::Fill(int64_t sample, int64_t first, int rows, Batch* batch) const {
+  std::vector<Piece> pieces(static_cast<size_t>(rows));
+  int length = 0;
+  for (int r = 0; r < rows; ++r) {
+    const auto scaled = static_cast<__int128>(first + r) * count() / sample;
+    pieces[static_cast<size_t>(r)] = PieceOf(static_cast<int64_t>(scaled));
+    length = std::max(length, pieces[static_cast<size_t>(r)].length);
+  }
+  const size_t size = static_cast<size_t>(rows) * static_cast<size_t>(length);
+  batch->rows = rows;
+  batch->length = length;
+  int32_t document_start = 0;
+  GYRE_RETURN_IF_ERROR(dataset_->Read(0, {&document_start, 1}));
+  batch->tokens.assign(size, document_start);  // also what a short row is filled up with
+  batch->targets.assign(size, -1);
+  batch->document_starts.clear();
+  for (size_t r = 0; r < pieces.size(); ++r) {
+    const auto row = static_cast<std::ptrdiff_t>(r) * length;
+    const auto targets = batch->targets.begin() + row;
+    GYRE_RETURN_IF_ERROR(
+        dataset_->Read(pieces[r].start, {targets, static_cast<size_t>(pieces[r].length)}));
+    std::copy(targets, targets + pieces[r].length - 1, batch->tokens.begin() + row + 1);
+  }
+  return OkStatus();
+}
+
+}  // namespace gyre

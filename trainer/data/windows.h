@@ -1,0 +1,46 @@
+#pragma once
+
+// The windows in which a validation set is evaluated: each document's text is cut into pieces of `context` tokens; a
+// window predicts one piece, from a document start followed by the piece without its last token. So windows do not
+// overlap, documents are not mixed, and every token of the text is predicted exactly once. The last piece of a document
+// may be short. Fixed: nothing is drawn. Immutable.
+
+#include <cstdint>
+#include <vector>
+
+#include "base/status.h"
+#include "trainer/data/dataset.h"
+#include "trainer/model/batch.h"
+
+namespace gyre {
+
+class Windows {
+ public:
+  /// `dataset` outlives the object. INVALID_ARGUMENT: the set has no text, or context < 1.
+  static Result<Windows> Create(const Dataset* dataset, int context);
+
+  int64_t count() const { return first_window_.back(); }
+  /// Of the whole set: every token but the document starts.
+  int64_t targets() const { return dataset_->tokens() - dataset_->info().documents; }
+  /// Number of evenly spaced windows that hold about `tokens` targets: 1 .. count().
+  int64_t SampleCount(int64_t tokens) const;
+
+  /// Rows first .. first + rows-1 of `sample` evenly spaced windows (sample = count() is all of them) as one batch, as
+  /// long as the longest of them. DATA_LOSS: a token outside the vocabulary.
+  Status Fill(int64_t sample, int64_t first, int rows, Batch* batch) const;
+
+ private:
+  struct Piece {
+    int64_t start = 0;   // in the data set
+    int length = 0;
+  };
+  Windows(const Dataset* dataset, int context, std::vector<int64_t> first_window)
+      : dataset_(dataset), context_(context), first_window_(std::move(first_window)) {}
+  Piece PieceOf(int64_t window) const;
+
+  const Dataset* dataset_;
+  int context_;
+  std::vector<int64_t> first_window_;  // of each document, and their number at the end
+};
+
+}  // namespace gyre
