@@ -32,7 +32,7 @@ TEST_F(WindowsTest, EachPredictsOnePieceOfOneDocumentFromADocumentStart) {
   EXPECT_EQ(batch.length, 3);
   EXPECT_TRUE(batch.document_starts.empty());
   EXPECT_THAT(batch.targets, ElementsAre('a', 'b', 'c', 'd', 'e', -1, 'f', 'g', -1));
-  EXPECT_THAT(batch.tokens, ElementsAre(256, 'a', 'b', 256, 'd', 'e', 256, 'f', 'g'));
+  EXPECT_THAT(batch.tokens, ElementsAre(256, 'a', 'b', 256, 'd', 256, 256, 'f', 256));
 }
 
 TEST_F(WindowsTest, ABatchIsAsLongAsItsLongestWindow) {
