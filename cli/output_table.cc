@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <type_traits>
 
 #include "cli/text_width.h"
@@ -13,19 +14,39 @@ namespace {
 constexpr int kGap = 2;
 constexpr int kNarrowestColumn = 8;
 
-/// Makes the table at most `width` wide, where one shortened column can.
-void FitWidths(const TextTable& table, int width, std::vector<int>* widths) {
-  int total = kGap * (static_cast<int>(widths->size()) - 1);
-  for (const int column : *widths) total += column;
-  if (width <= 0 || total <= width) return;
-  int widest = -1;
-  for (size_t i = 0; i < widths->size(); ++i) {
-    const bool wider = widest < 0 || (*widths)[i] > (*widths)[static_cast<size_t>(widest)];
-    if (!table.columns[i].right && wider) widest = static_cast<int>(i);
+int TotalWidth(const std::vector<int>& widths) {
+  int total = kGap * (static_cast<int>(widths.size()) - 1);
+  for (const int width : widths) total += width;
+  return total;
+}
+
+void RemoveColumn(size_t column, TextTable* table, std::vector<int>* widths) {
+  const auto offset = static_cast<std::ptrdiff_t>(column);
+  table->columns.erase(table->columns.begin() + offset);
+  widths->erase(widths->begin() + offset);
+  for (std::vector<std::string>& row : table->rows) row.erase(row.begin() + offset);
+}
+
+void RemoveSpareColumns(int width, TextTable* table, std::vector<int>* widths) {
+  while (TotalWidth(*widths) > width) {
+    size_t sparest = 0;
+    for (size_t i = 1; i < table->columns.size(); ++i) {
+      if (table->columns[i].spare > table->columns[sparest].spare) sparest = i;
+    }
+    if (table->columns.empty() || table->columns[sparest].spare == 0) return;
+    RemoveColumn(sparest, table, widths);
   }
-  if (widest < 0) return;
-  int& column = (*widths)[static_cast<size_t>(widest)];
-  column = std::min(column, std::max(kNarrowestColumn, column - (total - width)));
+}
+
+void ShortenWidestColumn(int width, const TextTable& table, std::vector<int>* widths) {
+  const int excess = TotalWidth(*widths) - width;
+  int* widest = nullptr;
+  for (size_t i = 0; i < widths->size(); ++i) {
+    int& column = (*widths)[i];
+    if (!table.columns[i].right && (widest == nullptr || column > *widest)) widest = &column;
+  }
+  if (excess <= 0 || widest == nullptr) return;
+  *widest = std::min(*widest, std::max(kNarrowestColumn, *widest - excess));
 }
 
 void AppendLine(const TextTable& table, const std::vector<int>& widths,
@@ -39,15 +60,6 @@ void AppendLine(const TextTable& table, const std::vector<int>& widths,
   }
   line.erase(line.find_last_not_of(' ') + 1);
   *text += line + "\n";
-}
-
-std::string MarkdownCell(std::string_view cell) {
-  std::string escaped;
-  for (const char c : Visible(cell)) {
-    if (std::string_view("\\`*_[]<>|&#~").find(c) != std::string_view::npos) escaped += '\\';
-    escaped += c;
-  }
-  return escaped;
 }
 
 std::string CsvText(std::string text) {
@@ -91,38 +103,51 @@ TextTable ToText(const QueryTable& table) {
 
 }  // namespace
 
-std::string RenderTable(const TextTable& table, int width) {
-  std::vector<std::string> names, rules;
+std::string RenderTable(const TextTable& original, int width) {
+  TextTable table = original;
   std::vector<int> widths;
-  for (const TextColumn& column : table.columns) {
-    names.push_back(Visible(column.name));
-    widths.push_back(DisplayWidth(names.back()));
-  }
-  std::vector<std::vector<std::string>> rows = table.rows;
-  for (std::vector<std::string>& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) {
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    table.columns[i].name = Visible(table.columns[i].name);
+    widths.push_back(DisplayWidth(table.columns[i].name));
+    for (std::vector<std::string>& row : table.rows) {
       row[i] = Visible(row[i]);
       widths[i] = std::max(widths[i], DisplayWidth(row[i]));
     }
   }
-  FitWidths(table, width, &widths);
-  for (const int column : widths) rules.emplace_back(static_cast<size_t>(column), '-');
+  if (width > 0) {
+    RemoveSpareColumns(width, &table, &widths);
+    ShortenWidestColumn(width, table, &widths);
+  }
+  std::vector<std::string> names, rules;
+  for (size_t i = 0; i < widths.size(); ++i) {
+    names.push_back(table.columns[i].name);
+    rules.emplace_back(static_cast<size_t>(widths[i]), '-');
+  }
   std::string text;
   AppendLine(table, widths, names, &text);
   AppendLine(table, widths, rules, &text);
-  for (const std::vector<std::string>& row : rows) AppendLine(table, widths, row, &text);
+  for (const std::vector<std::string>& row : table.rows) AppendLine(table, widths, row, &text);
   return text;
+}
+
+std::string EscapeMarkdown(std::string_view text) {
+  std::string escaped;
+  for (const char c : Visible(text)) {
+    if (std::string_view("\\`*_[]<>|&#~").find(c) != std::string_view::npos) escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
 }
 
 std::string RenderMarkdown(const TextTable& table) {
   std::string text, rule;
   for (const TextColumn& column : table.columns) {
-    text += "| " + MarkdownCell(column.name) + " ";
+    text += "| " + EscapeMarkdown(column.name) + " ";
     rule += column.right ? "| ---: " : "| --- ";
   }
   text += "|\n" + rule + "|\n";
   for (const std::vector<std::string>& row : table.rows) {
-    for (const std::string& cell : row) text += "| " + MarkdownCell(cell) + " ";
+    for (const std::string& cell : row) text += "| " + EscapeMarkdown(cell) + " ";
     text += "|\n";
   }
   return text;

@@ -3,6 +3,7 @@
 // Rows for people (a table, Markdown) and rows for programs (CSV).
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/output_format.h"
@@ -13,6 +14,7 @@ namespace gyre {
 struct TextColumn {
   std::string name;
   bool right = false;  // numbers stand at the right
+  int spare = 0;       // where a table is too wide, columns go from the most spare on; 0 = never
 };
 
 /// Cells as people read them.
@@ -21,10 +23,13 @@ struct TextTable {
   std::vector<std::vector<std::string>> rows;  // each as long as `columns`
 };
 
-/// Aligned columns under their names. With a `width` (0 = no limit) the widest left-aligned column
-/// is shortened, as far as need be and down to 8 columns. Every line ends with a newline and has no
-/// spaces at its end.
+/// Aligned columns under their names. A table wider than `width` (0 = no limit) first loses its
+/// spare columns, then the widest left-aligned column is shortened, down to 8 columns. Every line
+/// ends with a newline and has no spaces at its end.
 std::string RenderTable(const TextTable& table, int width);
+
+/// Markdown that shows the text as it is.
+std::string EscapeMarkdown(std::string_view text);
 
 /// A GitHub Markdown table; whatever a cell holds is shown as that text.
 std::string RenderMarkdown(const TextTable& table);

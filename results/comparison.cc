@@ -97,7 +97,7 @@ std::string Sentence(const ComparisonRow& row, std::string_view metric) {
   const int decimals = DecimalsFor((*difference.high - *difference.low) / 2);
   const bool apart = *difference.low > 0 || *difference.high < 0;
   if (!apart) {
-    return "the data cannot tell " + row.variant + " from " + row.baseline + " (difference " +
+    return "The data cannot tell " + row.variant + " from " + row.baseline + " (difference " +
            FormatSigned(difference.mean, decimals) + " " + difference.unit + ", 95% " +
            FormatSigned(*difference.low, decimals) + " to " +
            FormatSigned(*difference.high, decimals) + ", " + Seeds(difference.pairs) + ")";

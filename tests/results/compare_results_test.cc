@@ -92,7 +92,7 @@ TEST(CompareResults, SaysWhenTheDataCannotTell) {
                   Of("0.75-RoPE", {Done(0, 1.61), Done(1, 1.60), Done(2, 1.63)})},
                  "RoPE", "austen/loss");
   EXPECT_THAT(comparison.verdict,
-              ElementsAre("the data cannot tell 0.75-RoPE from RoPE (difference +0.003 nats, 95% "
+              ElementsAre("The data cannot tell 0.75-RoPE from RoPE (difference +0.003 nats, 95% "
                           "-0.048 to +0.055, 3 seeds)"));
 }
 

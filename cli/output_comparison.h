@@ -1,0 +1,17 @@
+#pragma once
+
+// The comparison in each format. JSON is what `compare` promises to scripts; a table and Markdown
+// round to what the spread of the seeds makes worth reading, and say the verdict in words; CSV has
+// every digit.
+
+#include <string>
+
+#include "cli/output_format.h"
+#include "results/comparison.h"
+
+namespace gyre {
+
+/// `width` as in RenderTable().
+std::string RenderComparison(const Comparison& comparison, OutputFormat format, int width);
+
+}  // namespace gyre

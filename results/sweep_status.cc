@@ -1,0 +1,251 @@
+#include "results/sweep_status.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace gyre {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void Count(const std::string& state, int count, JobCounts* jobs) {
+  if (state == "QUEUED") jobs->queued = count;
+  if (state == "RUNNING") jobs->running = count;
+  if (state == "SUCCEEDED") jobs->succeeded = count;
+  if (state == "FAILED") jobs->failed = count;
+  if (state == "STOPPED_EARLY") jobs->stopped_early = count;
+  if (state == "CANCELED") jobs->canceled = count;
+}
+
+Status ReadJobCounts(const Database& database, SweepStatus* sweep) {
+  GYRE_ASSIGN_OR_RETURN(
+      Statement counts,
+      database.Prepare("SELECT state, count(*),"
+                       " coalesce(sum(tokens_done) FILTER (WHERE reused_from IS NULL), 0),"
+                       " coalesce(sum(tokens_budget) FILTER (WHERE reused_from IS NULL), 0)"
+                       " FROM jobs WHERE sweep_id = ? GROUP BY state"));
+  counts.Bind(1, sweep->id);
+  while (true) {
+    GYRE_ASSIGN_OR_RETURN(const bool row, counts.Step());
+    if (!row) return OkStatus();
+    Count(counts.Text(0), static_cast<int>(counts.Int(1)), &sweep->jobs);
+    sweep->tokens_done += counts.Int(2);
+    sweep->tokens_budget += counts.Int(3);
+  }
+}
+
+Status ReadRunningJobs(const Database& database, SweepStatus* sweep) {
+  GYRE_ASSIGN_OR_RETURN(
+      Statement jobs,
+      database.Prepare("SELECT j.id, v.name, j.seed, j.tokens_done, j.tokens_budget,"
+                       " coalesce(a.number, 0), coalesce(w.name, ''),"
+                       " (SELECT p.step FROM points p WHERE p.job_id = j.id"
+                       "   AND p.metric = 'train/loss' ORDER BY p.step DESC LIMIT 1),"
+                       " (SELECT p.value FROM points p WHERE p.job_id = j.id"
+                       "   AND p.metric = 'train/loss' ORDER BY p.step DESC LIMIT 1)"
+                       " FROM jobs j JOIN variants v ON v.id = j.variant_id"
+                       " LEFT JOIN attempts a ON a.job_id = j.id"
+                       "   AND a.state IN ('LEASED', 'RUNNING')"
+                       " LEFT JOIN workers w ON w.id = a.worker_id"
+                       " WHERE j.sweep_id = ? AND j.state = 'RUNNING' AND j.reused_from IS NULL"
+                       " ORDER BY j.id"));
+  jobs.Bind(1, sweep->id);
+  while (true) {
+    GYRE_ASSIGN_OR_RETURN(const bool row, jobs.Step());
+    if (!row) return OkStatus();
+    RunningJobStatus& job = sweep->running.emplace_back();
+    job.job_id = jobs.Int(0);
+    job.sweep = sweep->name;
+    job.variant = jobs.Text(1);
+    job.seed = static_cast<uint64_t>(jobs.Int(2));
+    job.tokens = jobs.Int(3);
+    job.tokens_budget = jobs.Int(4);
+    job.attempt = static_cast<int>(jobs.Int(5));
+    job.worker = jobs.Text(6);
+    job.step = jobs.IsNull(7) ? 0 : jobs.Int(7);
+    if (!jobs.IsNull(8)) job.loss = jobs.Real(8);
+  }
+}
+
+Status ReadFailures(const Database& database, SweepStatus* sweep) {
+  GYRE_ASSIGN_OR_RETURN(
+      Statement jobs,
+      database.Prepare("SELECT j.id, v.name, j.seed, s.error FROM jobs j"
+                       " JOIN variants v ON v.id = j.variant_id"
+                       " JOIN jobs s ON s.id = coalesce(j.reused_from, j.id)"
+                       " WHERE j.sweep_id = ? AND j.state = 'FAILED' ORDER BY j.id"));
+  jobs.Bind(1, sweep->id);
+  while (true) {
+    GYRE_ASSIGN_OR_RETURN(const bool row, jobs.Step());
+    if (!row) return OkStatus();
+    sweep->failures.push_back({.job_id = jobs.Int(0),
+                               .variant = jobs.Text(1),
+                               .seed = static_cast<uint64_t>(jobs.Int(2)),
+                               .error = jobs.Text(3)});
+  }
+}
+
+Result<std::vector<std::string>> SweepNames(const Database& database, const char* sql) {
+  GYRE_ASSIGN_OR_RETURN(Statement statement, database.Prepare(sql));
+  std::vector<std::string> names;
+  while (true) {
+    GYRE_ASSIGN_OR_RETURN(const bool row, statement.Step());
+    if (!row) return names;
+    names.push_back(statement.Text(0));
+  }
+}
+
+Result<SweepStatus> ReadSweepInSnapshot(const Database& database, const std::string& name) {
+  GYRE_ASSIGN_OR_RETURN(
+      Statement statement,
+      database.Prepare("SELECT id, name, question, intent, baseline, submitted_at,"
+                       " (SELECT coalesce(max(e.id), 0) FROM events e)"
+                       " FROM sweeps WHERE name = ?"));
+  statement.Bind(1, name);
+  GYRE_ASSIGN_OR_RETURN(const bool found, statement.Step());
+  if (!found) {
+    GYRE_ASSIGN_OR_RETURN(
+        const std::vector<std::string> names,
+        SweepNames(database, "SELECT name FROM sweeps ORDER BY id DESC LIMIT 20"));
+    std::string message = "no sweep is called '" + name + "'; there are";
+    if (names.empty()) return NotFound(message + " no sweeps");
+    for (size_t i = 0; i < names.size(); ++i) message += (i == 0 ? ": " : ", ") + names[i];
+    return NotFound(message);
+  }
+  SweepStatus sweep{.id = statement.Int(0),
+                    .name = statement.Text(1),
+                    .question = statement.Text(2),
+                    .intent = statement.Text(3),
+                    .baseline = statement.Text(4),
+                    .submitted_at = statement.Text(5),
+                    .last_event_id = statement.Int(6)};
+  GYRE_RETURN_IF_ERROR(ReadJobCounts(database, &sweep));
+  GYRE_RETURN_IF_ERROR(ReadRunningJobs(database, &sweep));
+  GYRE_RETURN_IF_ERROR(ReadFailures(database, &sweep));
+  return sweep;
+}
+
+Result<std::vector<WorkerStatus>> ReadWorkers(const Database& database) {
+  GYRE_ASSIGN_OR_RETURN(
+      Statement rows,
+      database.Prepare("SELECT w.name, w.state, w.version, w.slots, w.cpus, w.memory_bytes,"
+                       " w.last_seen_at, (SELECT count(*) FROM attempts a WHERE a.worker_id = w.id"
+                       "   AND a.state IN ('LEASED', 'RUNNING'))"
+                       " FROM workers w ORDER BY w.name"));
+  std::vector<WorkerStatus> workers;
+  while (true) {
+    GYRE_ASSIGN_OR_RETURN(const bool row, rows.Step());
+    if (!row) return workers;
+    workers.push_back({.name = rows.Text(0),
+                       .state = rows.Text(1),
+                       .version = rows.Text(2),
+                       .slots = static_cast<int>(rows.Int(3)),
+                       .busy = static_cast<int>(rows.Int(7)),
+                       .cpus = static_cast<int>(rows.Int(4)),
+                       .memory_bytes = rows.Int(5),
+                       .last_seen_at = rows.Text(6)});
+  }
+}
+
+Result<ClusterStatus> ReadClusterInSnapshot(const Database& database) {
+  ClusterStatus cluster;
+  GYRE_ASSIGN_OR_RETURN(cluster.workers, ReadWorkers(database));
+  GYRE_ASSIGN_OR_RETURN(
+      const std::vector<std::string> names,
+      SweepNames(
+          database,
+          "SELECT name FROM sweeps s WHERE EXISTS (SELECT 1 FROM jobs j"
+          " WHERE j.sweep_id = s.id AND j.state IN ('QUEUED', 'RUNNING')) ORDER BY id DESC"));
+  for (const std::string& name : names) {
+    GYRE_ASSIGN_OR_RETURN(SweepStatus sweep, ReadSweepInSnapshot(database, name));
+    cluster.queued += sweep.jobs.queued;
+    cluster.sweeps.push_back(std::move(sweep));
+  }
+  return cluster;
+}
+
+Json ToJson(const RunningJobStatus& job) {
+  Json json = {{"job", job.job_id},
+               {"variant", job.variant},
+               {"seed", job.seed},
+               {"worker", job.worker},
+               {"attempt", job.attempt},
+               {"step", job.step},
+               {"tokens", job.tokens},
+               {"tokens_budget", job.tokens_budget},
+               {"tokens_per_second", nullptr},
+               {"loss", nullptr}};
+  if (job.tokens_per_second > 0) json["tokens_per_second"] = job.tokens_per_second;
+  if (job.loss && std::isfinite(*job.loss)) json["loss"] = *job.loss;
+  return json;
+}
+
+Json ToJson(const SweepStatus& sweep) {
+  const JobCounts& jobs = sweep.jobs;
+  Json json = {{"sweep", sweep.name},
+               {"intent", sweep.intent},
+               {"jobs",
+                {{"queued", jobs.queued},
+                 {"running", jobs.running},
+                 {"succeeded", jobs.succeeded},
+                 {"failed", jobs.failed},
+                 {"stopped_early", jobs.stopped_early},
+                 {"canceled", jobs.canceled}}},
+               {"id", sweep.id},
+               {"question", sweep.question},
+               {"baseline", sweep.baseline.empty() ? Json(nullptr) : Json(sweep.baseline)},
+               {"submitted_at", sweep.submitted_at},
+               {"tokens_done", sweep.tokens_done},
+               {"tokens_budget", sweep.tokens_budget},
+               {"running", Json::array()},
+               {"failures", Json::array()}};
+  for (const RunningJobStatus& job : sweep.running) json["running"].push_back(ToJson(job));
+  for (const FailedJobStatus& job : sweep.failures) {
+    json["failures"].push_back(
+        {{"job", job.job_id}, {"variant", job.variant}, {"seed", job.seed}, {"error", job.error}});
+  }
+  return json;
+}
+
+Json ToJson(const WorkerStatus& worker) {
+  return {{"name", worker.name},
+          {"state", worker.state},
+          {"version", worker.version},
+          {"slots", worker.slots},
+          {"busy", worker.busy},
+          {"cpus", worker.cpus},
+          {"memory_bytes", worker.memory_bytes},
+          {"last_seen_at", worker.last_seen_at}};
+}
+
+std::string Dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Result<SweepStatus> ReadSweepStatus(const Database& database, const std::string& name) {
+  GYRE_RETURN_IF_ERROR(database.Execute("SAVEPOINT sweep_status"));
+  Result<SweepStatus> sweep = ReadSweepInSnapshot(database, name);
+  GYRE_RETURN_IF_ERROR(database.Execute("RELEASE sweep_status"));
+  return sweep;
+}
+
+Result<ClusterStatus> ReadClusterStatus(const Database& database) {
+  GYRE_RETURN_IF_ERROR(database.Execute("SAVEPOINT cluster_status"));
+  Result<ClusterStatus> cluster = ReadClusterInSnapshot(database);
+  GYRE_RETURN_IF_ERROR(database.Execute("RELEASE cluster_status"));
+  return cluster;
+}
+
+std::string SweepStatusToJson(const SweepStatus& sweep) { return Dump(ToJson(sweep)); }
+
+std::string ClusterStatusToJson(const ClusterStatus& cluster) {
+  Json json = {{"workers", Json::array()}, {"sweeps", Json::array()}, {"queued", cluster.queued}};
+  for (const WorkerStatus& worker : cluster.workers) json["workers"].push_back(ToJson(worker));
+  for (const SweepStatus& sweep : cluster.sweeps) json["sweeps"].push_back(ToJson(sweep));
+  json["version"] = cluster.version.empty() ? Json(nullptr) : Json(cluster.version);
+  return Dump(json);
+}
+
+}  // namespace gyre

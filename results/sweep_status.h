@@ -1,0 +1,83 @@
+#pragma once
+
+// How sweeps and the cluster stand, as plain values: read from the database or from a coordinator's
+// answer, printed or written as JSON. A sweep's progress is derived from its jobs.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "results/database.h"
+
+namespace gyre {
+
+struct JobCounts {
+  int queued = 0, running = 0, succeeded = 0, failed = 0, stopped_early = 0, canceled = 0;
+
+  int total() const { return queued + running + succeeded + failed + stopped_early + canceled; }
+  int ended() const { return total() - queued - running; }
+  friend bool operator==(const JobCounts&, const JobCounts&) = default;
+};
+
+/// A job that runs, or that a report says ran a moment ago.
+struct RunningJobStatus {
+  int64_t job_id = 0;
+  std::string sweep, variant;
+  uint64_t seed = 0;
+  std::string worker;
+  int attempt = 0;
+  int64_t step = 0, tokens = 0, tokens_budget = 0;
+  double tokens_per_second = 0;  // 0 = not known
+  std::optional<double> loss;    // of the last step reported
+};
+
+struct FailedJobStatus {
+  int64_t job_id = 0;
+  std::string variant;
+  uint64_t seed = 0;
+  std::string error;
+};
+
+struct SweepStatus {
+  int64_t id = 0;
+  std::string name, question;
+  std::string intent;  // ACTIVE | PAUSED | CANCELED
+  std::string baseline, submitted_at;
+  JobCounts jobs;
+  int64_t tokens_done = 0,
+          tokens_budget = 0;  // of the jobs that train here: no twins, no reused ones
+  int64_t last_event_id = 0;
+  std::vector<RunningJobStatus> running;
+  std::vector<FailedJobStatus> failures;
+
+  bool ended() const { return jobs.ended() == jobs.total(); }
+};
+
+struct WorkerStatus {
+  std::string name, state;  // ACTIVE | GONE
+  std::string version;
+  int slots = 0, busy = 0, cpus = 0;
+  int64_t memory_bytes = 0;
+  std::string last_seen_at;
+};
+
+struct ClusterStatus {
+  std::vector<WorkerStatus> workers;
+  std::vector<SweepStatus> sweeps;  // with jobs queued or running
+  int queued = 0;
+  std::string version;  // of the coordinator; empty when read from a file
+};
+
+/// NOT_FOUND: no such sweep; the message lists those there are.
+Result<SweepStatus> ReadSweepStatus(const Database& database, const std::string& name);
+Result<ClusterStatus> ReadClusterStatus(const Database& database);
+
+/// {"sweep", "intent", "jobs": {"queued", "running", "succeeded", "failed", "stopped_early",
+/// "canceled"}, ...}.
+std::string SweepStatusToJson(const SweepStatus& sweep);
+/// {"workers": [..], "sweeps": [..], "queued", "version"}.
+std::string ClusterStatusToJson(const ClusterStatus& cluster);
+
+}  // namespace gyre

@@ -1,0 +1,83 @@
+#include "cli/output_comparison.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "results/compare.h"
+#include "tests/cli/golden.h"
+
+namespace gyre {
+namespace {
+
+using ::testing::HasSubstr;
+
+SeedResult Done(uint64_t seed, double value, double tokens_per_second = 31234) {
+  return {.seed = seed,
+          .state = "SUCCEEDED",
+          .value = value,
+          .tokens = 1601536,
+          .tokens_budget = 1600000,
+          .tokens_per_second = tokens_per_second};
+}
+
+/// Losses much as the quick start gives them.
+Comparison Quickstart() {
+  const auto perplexities = [](std::vector<double> losses) {
+    std::vector<SeedResult> seeds;
+    for (size_t i = 0; i < losses.size(); ++i) seeds.push_back(Done(i, std::exp(losses[i])));
+    return seeds;
+  };
+  std::vector<VariantResults> variants = {
+      {.name = "NoPE", .baseline = "RoPE", .seeds = perplexities({2.321, 2.318, 2.330})},
+      {.name = "RoPE", .baseline = "", .seeds = perplexities({1.631, 1.640, 1.635})},
+      {.name = "0.75-RoPE", .baseline = "RoPE", .seeds = perplexities({1.633, 1.639, 1.630})},
+      {.name = "0.75-RoPE-reversed", .baseline = "RoPE", .seeds = perplexities({1.655, 1.662})}};
+  variants.back().seeds.push_back({.seed = 2, .state = "FAILED", .tokens_budget = 1600000});
+  return *CompareResults({{.sweep = "quickstart", .baseline = "RoPE", .variants = variants}},
+                         {.metric = "austen/perplexity"});
+}
+
+Comparison Awkward() {
+  const std::vector<VariantResults> variants = {
+      {.name = "θ=10k", .baseline = "", .seeds = {Done(0, 5)}},
+      {.name = "θ=500k <script>alert(1)</script>", .baseline = "θ=10k", .seeds = {Done(0, 5.5)}},
+      {.name = "日本語 | \"quoted\", x", .baseline = "θ=10k", .seeds = {}},
+      {.name = "=cmd()\x1b[2J", .baseline = "θ=10k", .seeds = {Done(0, 5)}}};
+  return *CompareResults({{.sweep = "unicode", .baseline = "θ=10k", .variants = variants}},
+                         {.metric = "austen/perplexity"});
+}
+
+TEST(RenderComparison, AsATable) {
+  ExpectGolden("comparison.txt", RenderComparison(Quickstart(), OutputFormat::kTable, 0));
+  ExpectGolden("comparison-80.txt", RenderComparison(Quickstart(), OutputFormat::kTable, 80));
+  ExpectGolden("comparison-awkward.txt", RenderComparison(Awkward(), OutputFormat::kTable, 0));
+}
+
+TEST(RenderComparison, AsMarkdown) {
+  ExpectGolden("comparison.md", RenderComparison(Quickstart(), OutputFormat::kMarkdown, 0));
+  ExpectGolden("comparison-awkward.md", RenderComparison(Awkward(), OutputFormat::kMarkdown, 0));
+}
+
+TEST(RenderComparison, AsCsv) {
+  ExpectGolden("comparison-awkward.csv", RenderComparison(Awkward(), OutputFormat::kCsv, 0));
+  EXPECT_THAT(RenderComparison(Quickstart(), OutputFormat::kCsv, 0),
+              HasSubstr("quickstart,0.75-RoPE-reversed,austen/perplexity,2,3,"));
+}
+
+TEST(RenderComparison, SeveralSweepsHaveAColumnOfTheirOwn) {
+  const std::vector<VariantResults> variants = {
+      {.name = "A", .baseline = "", .seeds = {Done(0, 5), Done(1, 6)}}};
+  const auto comparison =
+      CompareResults({{.sweep = "first", .baseline = "", .variants = variants},
+                      {.sweep = "second", .baseline = "", .variants = variants}},
+                     {.metric = "austen/loss"});
+  const std::string text = RenderComparison(*comparison, OutputFormat::kTable, 0);
+  EXPECT_THAT(text, HasSubstr("sweep   variant  "));
+  EXPECT_THAT(text, HasSubstr("second  A  "));
+  EXPECT_THAT(text, HasSubstr("note: no baseline"));
+}
+
+}  // namespace
+}  // namespace gyre
