@@ -41,7 +41,10 @@ class Agent : public Worker, public LeaseHolder {
   Agent(const WorkerOptions& options, std::unique_ptr<CoordinatorClient> client, WorkerName name,
         const Registration& registration)
       : client_(std::move(client)), name_(std::move(name)), cpus_(registration.cpus) {
-    SlotOptions slot{.trainer = options.trainer, .home = options.home, .stop_grace = options.stop_grace};
+    SlotOptions slot{.trainer = options.trainer,
+                     .home = options.home,
+                     .stop_grace = options.stop_grace,
+                     .exit_grace = options.exit_grace};
     slot.on_free = [this] {
       const std::lock_guard lock(mutex_);
       changed_.notify_all();

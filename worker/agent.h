@@ -27,6 +27,7 @@ struct WorkerOptions {
   std::filesystem::path home;                  // empty = GyreHome()
   std::filesystem::path trainer;               // empty = gyre-trainer beside this program
   Millis stop_grace{30000};                    // a trainer told to stop that takes longer is killed
+  Millis exit_grace{2000};                     // as is one that has not exited this long after its input ended
 };
 
 class Worker {

@@ -117,8 +117,20 @@ Result<int> SpawnWith(const ChildOptions& options, int input, int errors, int ou
   return pid;
 }
 
-// Whether a process of the group still runs. Dead ones that nobody has waited for yet don't count.
-bool GroupRuns(int group) {
+// Whether `fd` became readable in time.
+bool Readable(int fd, Millis timeout) {
+  const Millis end = Clock::Real().Now() + timeout;
+  while (true) {
+    pollfd wanted{fd, POLLIN, 0};
+    const Millis left = std::max(Millis(0), end - Clock::Real().Now());
+    const int ready = poll(&wanted, 1, static_cast<int>(left.count()));
+    if (ready >= 0 || errno != EINTR) return ready > 0;
+  }
+}
+
+}  // namespace
+
+bool ProcessGroupRuns(int group) {
   if (kill(-group, 0) != 0) return false;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
@@ -134,19 +146,6 @@ bool GroupRuns(int group) {
   }
   return false;
 }
-
-// Whether `fd` became readable in time.
-bool Readable(int fd, Millis timeout) {
-  const Millis end = Clock::Real().Now() + timeout;
-  while (true) {
-    pollfd wanted{fd, POLLIN, 0};
-    const Millis left = std::max(Millis(0), end - Clock::Real().Now());
-    const int ready = poll(&wanted, 1, static_cast<int>(left.count()));
-    if (ready >= 0 || errno != EINTR) return ready > 0;
-  }
-}
-
-}  // namespace
 
 Result<std::unique_ptr<ChildProcess>> ChildProcess::Spawn(const ChildOptions& options) {
   GYRE_ASSIGN_OR_RETURN(Channel input, MakeSocket());
@@ -211,13 +210,13 @@ void ChildProcess::Kill() {
 }
 
 ChildEnd ChildProcess::Wait(Millis grace) {
-  Readable(exit_fd_, grace);
+  const bool overdue = !Readable(exit_fd_, grace);
   Kill();  // the leader if it still runs, and whatever it left behind: the number is ours until it is waited for
   siginfo_t info{};
   while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
   }
   const Millis give_up = Clock::Real().Now() + kGroupEnd;
-  while (GroupRuns(pid_)) {
+  while (ProcessGroupRuns(pid_)) {
     if (Clock::Real().Now() > give_up) {
       LogError("a process of group " + std::to_string(pid_) + " does not die; going on without it");
       break;
@@ -228,7 +227,7 @@ ChildEnd ChildProcess::Wait(Millis grace) {
   reaped_ = true;
   waitpid(pid_, nullptr, 0);
   const bool exited = info.si_code == CLD_EXITED;
-  return {exited ? info.si_status : 0, exited ? 0 : info.si_status};
+  return {exited ? info.si_status : 0, exited ? 0 : info.si_status, overdue};
 }
 
 }  // namespace gyre

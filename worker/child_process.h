@@ -30,8 +30,12 @@ struct ChildOptions {
 /// How a child ended: by exit(code), or by a signal.
 struct ChildEnd {
   int code = 0;
-  int signal = 0;  // 0 = it exited
+  int signal = 0;        // 0 = it exited
+  bool overdue = false;  // it did not end within the grace it had, and was killed for that
 };
+
+/// Whether any process of the group runs. Dead ones that nobody has waited for don't count.
+bool ProcessGroupRuns(int group);
 
 class ChildProcess {
  public:

@@ -14,10 +14,8 @@ namespace {
 
 constexpr Millis kHelloTimeout{30000};
 constexpr Millis kCommandTimeout{5000};
-// A trainer whose input has ended exits at once, from a thread of its own.
-constexpr Millis kExitGrace{2000};
 // How late it may be noticed that a trainer told to stop has had its time.
-constexpr Millis kLook{500};
+constexpr Millis kLook{200};
 
 bool IsFromOutside(int signal) {
   return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
@@ -280,7 +278,7 @@ AttemptEnd Slot::EndOfTrainer(const Lease& lease) {
     end.tokens = progress_.tokens;
     gave_up = stop_wanted_ && Clock::Real().Now() >= kill_at_;
   }
-  const ChildEnd how = trainer->End(kExitGrace);
+  const ChildEnd how = trainer->End(options_.exit_grace);
   const std::string signal = SignalName(how.signal);
   const std::string last = trainer->LastLines();
   const std::string words = last.empty() ? "; it wrote nothing to its log" : "; its last lines:\n" + last;
@@ -288,6 +286,9 @@ AttemptEnd Slot::EndOfTrainer(const Lease& lease) {
     end.outcome = Outcome::kStopped;
     end.error = DeadlineExceeded("the trainer did not stop within " + std::to_string(options_.stop_grace.count()) +
                                  " ms and was killed");
+  } else if (how.overdue) {
+    end.outcome = Outcome::kFailed;
+    end.error = Internal("the trainer stopped talking in the middle of the job, did not exit, and was killed" + words);
   } else if (how.signal == SIGKILL && OutOfMemoryKills() > memory_kills_) {
     end.outcome = Outcome::kFailed;
     end.error = ResourceExhausted("the trainer was killed while the machine was out of memory; use a smaller "
@@ -313,7 +314,7 @@ void Slot::EndTrainer() {
     trainer = std::move(trainer_);
     training_ = false;
   }
-  if (trainer != nullptr) trainer->End(kExitGrace);
+  if (trainer != nullptr) trainer->End(options_.exit_grace);
 }
 
 }  // namespace gyre

@@ -27,7 +27,8 @@ namespace gyre {
 struct SlotOptions {
   std::filesystem::path trainer;
   std::filesystem::path home;
-  Millis stop_grace{30000};
+  Millis stop_grace{30000};  // for a trainer told to stop
+  Millis exit_grace{2000};   // for one whose input has ended
   std::function<void()> on_free;          // an attempt has ended
   std::function<void()> on_unregistered;  // see uploader.h
 };

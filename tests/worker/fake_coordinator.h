@@ -1,0 +1,198 @@
+#pragma once
+
+// A coordinator in memory: hands out the leases it was given, keeps what it is told, and fails as it is told to.
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "worker/coordinator_client.h"
+
+namespace gyre {
+
+class FakeCoordinator {
+ public:
+  struct Record {
+    std::vector<PointBatch> batches;
+    std::vector<CheckpointReport> checkpoints;
+    std::optional<AttemptEnd> end;
+
+    std::vector<int64_t> Steps() const {
+      std::vector<int64_t> steps;
+      for (const auto& batch : batches) {
+        for (const auto& point : batch.points) steps.push_back(point.step);
+      }
+      return steps;
+    }
+  };
+
+  /// A job whose trainer follows `script` (a JSON list), see fake_trainer.cc.
+  void Offer(int64_t job_id, const std::string& script, int cpus = 1) {
+    Change([&] {
+      offers_.push_back({.attempt = {job_id, 1}, .sweep = "s", .variant = "v", .job = "{\"script\": " + script + "}",
+                         .cpus = cpus});
+    });
+  }
+  void OfferLease(Lease lease) {
+    Change([&] { offers_.push_back(std::move(lease)); });
+  }
+
+  /// What the next call of that name gets instead of being heard: "Register", "ReportPoints", ...
+  void Fail(const std::string& call, Status status, int times = 1) {
+    Change([&] { failures_[call].insert(failures_[call].end(), static_cast<size_t>(times), std::move(status)); });
+  }
+  /// The next call of that name is heard, and its answer is lost.
+  void LoseAnswer(const std::string& call) {
+    Change([&] { ++lost_[call]; });
+  }
+  void Wish(AttemptId attempt, Desire desire) {
+    Change([&] { desires_[attempt] = desire; });
+  }
+  void SetObsolete(std::vector<std::string> hashes) {
+    Change([&] { obsolete_ = std::move(hashes); });
+  }
+
+  /// False if `condition` (called under the lock) does not come true within 20 s.
+  bool Await(const std::function<bool()>& condition) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(20), condition);
+  }
+  bool AwaitEnd(int64_t job_id) {
+    return Await([&] { return records_[job_id].end.has_value(); });
+  }
+  bool AwaitPoint(int64_t job_id) {
+    return Await([&] { return !records_[job_id].batches.empty(); });
+  }
+  bool AwaitCheckpoint(int64_t job_id) {
+    return Await([&] { return !records_[job_id].checkpoints.empty(); });
+  }
+  /// That many calls of that name in all.
+  bool AwaitCalls(const std::string& name, int count) {
+    return Await([&] { return calls_[name] >= count; });
+  }
+  bool AwaitHeld(const std::function<bool(const std::vector<HeldLease>&)>& wanted) {
+    return Await([&] { return wanted(held_); });
+  }
+  Record Get(int64_t job_id) {
+    const std::lock_guard lock(mutex_);
+    return records_[job_id];
+  }
+  std::vector<HeldLease> Held() {
+    const std::lock_guard lock(mutex_);
+    return held_;
+  }
+  int Calls(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    return calls_[name];
+  }
+  Registration LastRegistration() {
+    const std::lock_guard lock(mutex_);
+    return registration_;
+  }
+
+  std::unique_ptr<CoordinatorClient> Client();
+
+ private:
+  friend class FakeClient;
+
+  template <typename F>
+  void Change(F change) {
+    const std::lock_guard lock(mutex_);
+    change();
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<Lease> offers_;
+  std::map<int64_t, Record> records_;
+  std::map<std::string, std::deque<Status>> failures_;
+  std::map<std::string, int> lost_, calls_;
+  std::map<AttemptId, Desire> desires_;
+  std::vector<HeldLease> held_;
+  std::vector<std::string> obsolete_;
+  Registration registration_;
+};
+
+class FakeClient : public CoordinatorClient {
+ public:
+  explicit FakeClient(FakeCoordinator& coordinator) : c_(coordinator) {}
+
+  Result<Registered> Register(const Registration& registration, std::stop_token) override {
+    GYRE_RETURN_IF_ERROR(Hear("Register", [&] { c_.registration_ = registration; }));
+    return Registered{1, Millis(20), Millis(1000)};
+  }
+
+  Result<std::optional<Lease>> AcquireLease(const Capacity& capacity, Millis wait, std::stop_token stop) override {
+    std::optional<Lease> lease;
+    std::unique_lock lock(c_.mutex_);
+    c_.changed_.wait_for(lock, stop, wait, [&] { return !c_.offers_.empty() || !c_.failures_["AcquireLease"].empty(); });
+    if (stop.stop_requested()) return Cancelled("stopped");
+    lock.unlock();
+    GYRE_RETURN_IF_ERROR(Hear("AcquireLease", [&] {
+      if (c_.offers_.empty() || c_.offers_.front().cpus > capacity.free_cpus) return;
+      lease = c_.offers_.front();
+      c_.offers_.pop_front();
+    }));
+    return lease;
+  }
+
+  Result<std::vector<LeaseDesire>> Heartbeat(const std::vector<HeldLease>& held, std::stop_token) override {
+    std::vector<LeaseDesire> desires;
+    GYRE_RETURN_IF_ERROR(Hear("Heartbeat", [&] {
+      c_.held_ = held;
+      for (const auto& [attempt, desire] : c_.desires_) desires.push_back({attempt, desire});
+    }));
+    return desires;
+  }
+
+  Status ReportPoints(const PointBatch& batch, std::stop_token) override {
+    return Hear("ReportPoints", [&] {
+      auto& batches = c_.records_[batch.attempt.job_id].batches;
+      if (batch.sequence == static_cast<int64_t>(batches.size()) + 1) batches.push_back(batch);
+    });
+  }
+
+  Result<std::vector<std::string>> ReportCheckpoint(const CheckpointReport& report, std::stop_token) override {
+    GYRE_RETURN_IF_ERROR(Hear("ReportCheckpoint", [&] {
+      c_.records_[report.attempt.job_id].checkpoints.push_back(report);
+    }));
+    const std::lock_guard lock(c_.mutex_);
+    return c_.obsolete_;
+  }
+
+  Result<std::vector<std::string>> FinishAttempt(const AttemptEnd& end, std::stop_token) override {
+    GYRE_RETURN_IF_ERROR(Hear("FinishAttempt", [&] { c_.records_[end.attempt.job_id].end = end; }));
+    return std::vector<std::string>();
+  }
+
+ private:
+  template <typename F>
+  Status Hear(const std::string& call, F take) {
+    const std::lock_guard lock(c_.mutex_);
+    ++c_.calls_[call];
+    c_.changed_.notify_all();
+    auto& failures = c_.failures_[call];
+    if (!failures.empty()) {
+      const Status status = failures.front();
+      failures.pop_front();
+      return status;
+    }
+    take();
+    if (c_.lost_[call] > 0) {
+      --c_.lost_[call];
+      return Unavailable("the answer is lost");
+    }
+    return OkStatus();
+  }
+
+  FakeCoordinator& c_;
+};
+
+inline std::unique_ptr<CoordinatorClient> FakeCoordinator::Client() { return std::make_unique<FakeClient>(*this); }
+
+}  // namespace gyre

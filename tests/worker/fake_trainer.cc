@@ -1,0 +1,163 @@
+// Speaks the protocol of trainer/serve.h without training: the job's "script" says what it does, word by word.
+//   "point"  says a point (metric "m", step and tokens counted up, value = step / 3)   "points:N"  N of them
+//   "progress" "checkpoint"   says one      "done" "error"   ends the job so
+//   "wait"   until a command comes: after stop it says checkpoint and done (stopped), after checkpoint it says one and
+//            goes on waiting
+//   "deaf"   ignores every command from now on; still exits at end of file
+//   "garbage" "huge" "silence"   says what is no message; says a line without end; closes fd 3
+//   "kill:N" "exit:N"   raises signal N; exits with code N after a last word on stderr
+//   "child"  leaves behind a process that lives on     "stubborn"  doesn't even exit at end of file from now on
+// FAKE_TRAINER_PROTOCOL in the environment is the protocol it says it speaks.
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <condition_variable>
+#include <deque>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+namespace {
+
+using Json = nlohmann::json;
+
+std::mutex mutex;
+std::condition_variable changed;
+std::deque<Json> commands;
+std::atomic<bool> stubborn{false};
+
+void Say(const std::string& text) {
+  size_t sent = 0;
+  while (sent < text.size()) {
+    const ssize_t written = write(3, text.data() + sent, text.size() - sent);
+    if (written <= 0) _exit(9);
+    sent += static_cast<size_t>(written);
+  }
+}
+void Say(const Json& message) { Say(message.dump() + "\n"); }
+
+void ReadCommands() {
+  for (std::string line; std::getline(std::cin, line);) {
+    const std::lock_guard lock(mutex);
+    commands.push_back(Json::parse(line));
+    changed.notify_all();
+  }
+  while (stubborn) pause();
+  _exit(0);
+}
+
+Json NextCommand() {
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [] { return !commands.empty(); });
+  Json command = commands.front();
+  commands.pop_front();
+  return command;
+}
+
+class Job {
+ public:
+  explicit Job(const Json& run) : run_(run) {}
+
+  void Do() {
+    std::fprintf(stderr, "job begins, threads %s, pid %d\n", std::getenv("OMP_NUM_THREADS"), getpid());
+    for (const auto& word : run_.at("job").at("script")) {
+      if (!Do(word.get<std::string>())) return;
+    }
+  }
+
+ private:
+  bool Do(const std::string& word) {
+    const size_t colon = word.find(':');
+    const std::string verb = word.substr(0, colon);
+    const int number = colon == std::string::npos ? 1 : std::atoi(word.c_str() + colon + 1);
+    if (verb == "point" || verb == "points") {
+      for (int i = 0; i < number; ++i) {
+        ++step_;
+        Say({{"type", "point"}, {"metric", "m"}, {"step", step_}, {"tokens", step_ * 10}, {"value", step_ / 3.0}});
+      }
+    } else if (verb == "nan") {
+      ++step_;
+      Say({{"type", "point"}, {"metric", "m"}, {"step", step_}, {"tokens", step_ * 10}, {"value", nullptr}, {"special", "nan"}});
+    } else if (verb == "progress") {
+      Say({{"type", "progress"}, {"step", step_}, {"tokens", step_ * 10}, {"tokens_per_second", 5.5}, {"loss", 2.5}});
+    } else if (verb == "checkpoint") {
+      SayCheckpoint();
+    } else if (verb == "done") {
+      SayDone(false);
+      return false;
+    } else if (verb == "error") {
+      Say({{"type", "error"}, {"code", "NOT_FOUND"}, {"message", "no data set"}});
+      return false;
+    } else if (verb == "wait") {
+      return Wait();
+    } else if (verb == "deaf") {
+      while (true) pause();
+    } else if (verb == "stubborn") {
+      stubborn = true;
+    } else if (verb == "garbage") {
+      Say(std::string("this is no message\n"));
+    } else if (verb == "huge") {
+      while (true) Say(std::string(1 << 16, 'x'));
+    } else if (verb == "silence") {
+      close(3);
+      while (true) pause();
+    } else if (verb == "kill") {
+      raise(number);
+    } else if (verb == "exit") {
+      std::fprintf(stderr, "something is wrong here\n");
+      _exit(number);
+    } else if (verb == "child") {
+      if (fork() == 0) {
+        prctl(PR_SET_PDEATHSIG, 0);
+        while (true) pause();
+      }
+    }
+    return true;
+  }
+
+  bool Wait() {
+    while (true) {
+      const Json command = NextCommand();
+      if (command.at("type") == "checkpoint") SayCheckpoint();
+      if (command.at("type") == "stop") {
+        SayCheckpoint();
+        SayDone(true);
+        return false;
+      }
+    }
+  }
+
+  void SayCheckpoint() {
+    Say({{"type", "checkpoint"}, {"hash", std::string(64, 'a')}, {"bytes", 7}, {"step", step_}, {"tokens", step_ * 10}, {"weights_only", false}});
+  }
+  void SayDone(bool stopped) {
+    Say({{"type", "done"}, {"step", step_}, {"tokens", step_ * 10}, {"stopped", stopped}, {"diverged_at_step", nullptr},
+         {"tokens_per_second", 9.5}, {"peak_memory_bytes", 1000}, {"fingerprint", {{"backend", "fake"}}}});
+  }
+
+  const Json run_;
+  int step_ = 0;
+};
+
+}  // namespace
+
+int main() {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::thread(ReadCommands).detach();
+  int protocol = 1;
+  if (const char* wanted = std::getenv("FAKE_TRAINER_PROTOCOL")) protocol = std::atoi(wanted);
+  Say({{"type", "hello"}, {"version", "test"}, {"protocol", protocol}, {"fingerprint", {{"backend", "fake"}}}});
+  while (true) {
+    const Json command = NextCommand();
+    if (command.at("type") == "run") Job(command).Do();
+  }
+}
