@@ -50,23 +50,33 @@ struct TrainControl {
 struct TrainOutcome {
   int64_t step = 0, tokens = 0;
   bool stopped = false;
-  std::optional<int64_t> diverged_at_step;  // the loss was not finite; training ended there
-  double tokens_per_second = 0;
+  std::optional<int64_t> diverged_at_step;  // loss or gradient was not finite; training ended there
+  double tokens_per_second = 0;             // of this attempt, evaluations and all
   int64_t peak_memory_bytes = 0;
 };
+
+/// See trainer/backend/create_backend.h.
+inline constexpr char kDefaultBackend[] = "reference";
 
 struct TrainOptions {
   std::filesystem::path home;  // datasets/HASH, objects/HASH
   std::string resume_from;     // hash of a checkpoint, or empty
   int threads = 1;
+  std::string backend = kDefaultBackend;
 };
 
 /// Trains the job to its budget. The same job gives the same points, bit for bit, however often it was stopped and
-/// resumed. A damaged checkpoint is DATA_LOSS; a missing data set NOT_FOUND; out of memory RESOURCE_EXHAUSTED.
+/// resumed; a resumed attempt reports the points after its checkpoint. Points of step s come before the checkpoint of s.
+///   train/loss                     at the steps of ReportsLossAt (schedule.h): the batch of that update
+///   train/learning_rate, train/gradient_norm     at the evaluated steps but 0
+///   SET/loss_sample                at the evaluated steps
+///   SET/loss, SET/perplexity, SET/bits_per_byte  at the end, from the whole set
+/// A damaged checkpoint is DATA_LOSS, one of another job FAILED_PRECONDITION; a missing data set NOT_FOUND; out of memory
+/// or a full disk RESOURCE_EXHAUSTED.
 Result<TrainOutcome> Train(const TrainerJob& job, const TrainOptions& options, TrainObserver& observer,
                            TrainControl& control);
 
-/// What the bits of a result depend on beside the job: {"backend", "instruction_set", "threads", "libraries"}.
-Json Fingerprint(int threads);
+/// What the bits of a result depend on beside the job: {"backend", "instruction_set", "threads", "libraries", "numerics"}.
+Json Fingerprint(const std::string& backend, int threads);
 
 }  // namespace gyre

@@ -1,0 +1,293 @@
+#include "trainer/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <memory>
+#include <new>
+#include <numbers>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "trainer/backend/create_backend.h"
+#include "trainer/checkpoint.h"
+#include "trainer/data/batches.h"
+#include "trainer/data/windows.h"
+#include "trainer/evaluation.h"
+#include "trainer/model/model.h"
+#include "trainer/peak_memory.h"
+#include "trainer/schedule.h"
+
+namespace gyre {
+namespace {
+
+constexpr Millis kProgressInterval{250};
+
+struct ValidationSet {
+  std::string name;
+  std::unique_ptr<Dataset> dataset;
+  std::unique_ptr<Windows> windows;
+};
+
+Status CheckJob(const TrainerJob& job) {
+  const TrainConfig& train = job.config.train;
+  if (train.tokens < 1) return InvalidArgument("train.tokens must be at least 1");
+  if (train.precision != "float32") {
+    return Unimplemented("train.precision: " + train.precision + " is not yet supported; use float32");
+  }
+  if (train.optimizer.name != "adamw") {
+    return InvalidArgument("train.optimizer.name must be adamw, not '" + train.optimizer.name + "'");
+  }
+  if (train.schedule.name != "cosine" && train.schedule.name != "constant") {
+    return InvalidArgument("train.schedule.name must be cosine or constant, not '" + train.schedule.name + "'");
+  }
+  if (job.validation_datasets.empty()) return InvalidArgument("the job has no validation set");
+  return OkStatus();
+}
+
+Result<std::unique_ptr<Dataset>> OpenDataset(const std::filesystem::path& home, const std::string& hash,
+                                             const ModelConfig& model) {
+  GYRE_ASSIGN_OR_RETURN(Dataset dataset, Dataset::Open(home, hash));
+  if (dataset.info().vocab_size > model.vocab_size) {
+    return InvalidArgument("model.vocab_size is " + std::to_string(model.vocab_size) + ", and the data set " +
+                           dataset.info().name + " needs " + std::to_string(dataset.info().vocab_size));
+  }
+  return std::make_unique<Dataset>(std::move(dataset));
+}
+
+// What one update was like.
+struct Update {
+  double loss = 0;           // nats per target of its batch
+  double gradient_norm = 0;  // before clipping
+  double learning_rate = 0;
+  bool finite() const { return std::isfinite(loss) && std::isfinite(gradient_norm); }
+};
+
+class Run {
+ public:
+  static Result<std::unique_ptr<Run>> Create(const TrainerJob& job, const TrainOptions& options,
+                                             TrainObserver* observer, TrainControl* control);
+  Result<TrainOutcome> Train();
+
+ private:
+  Run(const TrainerJob& job, const TrainOptions& options, TrainObserver* observer, TrainControl* control)
+      : job_(job), options_(options), observer_(observer), control_(control) {}
+
+  Status OpenData();
+  Status CreateModel();
+  Status Start();
+  Result<Update> UpdateOnce();
+  Status Report(const Update& update);
+  Status Sample();
+  Status EvaluateWhole();
+  Status Checkpoint(bool weights_only);
+  void Progress(double loss);
+  void Point(const std::string& metric, double value) {
+    observer_->OnPoint({metric, step_, tokens(), value});
+  }
+  int64_t tokens() const { return step_ * job_.config.train.batch_tokens; }
+  TrainOutcome Outcome() const;
+  TrainOutcome Diverged() const;
+
+  const TrainerJob& job_;
+  const TrainOptions& options_;
+  TrainObserver* const observer_;
+  TrainControl* const control_;
+  std::string key_;
+  std::unique_ptr<Dataset> train_;
+  std::unique_ptr<Batches> batches_;
+  std::vector<ValidationSet> validation_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Model> model_;
+  int micro_batch_ = 1;  // rows
+  Batch batch_;
+  int64_t step_ = 0, first_step_ = 0, checkpoint_step_ = -1;
+  Millis started_{0}, last_progress_{0};
+};
+
+Result<std::unique_ptr<Run>> Run::Create(const TrainerJob& job, const TrainOptions& options,
+                                         TrainObserver* observer, TrainControl* control) {
+  GYRE_RETURN_IF_ERROR(CheckJob(job));
+  std::unique_ptr<Run> run(new Run(job, options, observer, control));
+  run->key_ = job.key.empty() ? "unnamed-" + Sha256Hex(ToJson(job).dump()) : job.key;
+  GYRE_RETURN_IF_ERROR(run->OpenData());
+  GYRE_RETURN_IF_ERROR(run->CreateModel());
+  return run;
+}
+
+Status Run::OpenData() {
+  const JobConfig& config = job_.config;
+  GYRE_ASSIGN_OR_RETURN(train_, OpenDataset(options_.home, job_.train_dataset, config.model));
+  GYRE_ASSIGN_OR_RETURN(Batches batches, Batches::Create(train_.get(), config.data.context, config.data.packing,
+                                                         config.train.batch_tokens, job_.seed));
+  batches_ = std::make_unique<Batches>(std::move(batches));
+  for (const auto& [name, hash] : job_.validation_datasets) {
+    ValidationSet set{name, nullptr, nullptr};
+    GYRE_ASSIGN_OR_RETURN(set.dataset, OpenDataset(options_.home, hash, config.model));
+    GYRE_ASSIGN_OR_RETURN(Windows windows, Windows::Create(set.dataset.get(), config.data.context));
+    set.windows = std::make_unique<Windows>(std::move(windows));
+    validation_.push_back(std::move(set));
+  }
+  return OkStatus();
+}
+
+Status Run::CreateModel() {
+  const JobConfig& config = job_.config;
+  const int rows = batches_->rows_per_step();
+  micro_batch_ = config.train.micro_batch > 0 ? std::min(config.train.micro_batch, rows) : rows;
+  GYRE_ASSIGN_OR_RETURN(backend_, CreateBackend(options_.backend, options_.threads));
+  GYRE_ASSIGN_OR_RETURN(auto positions, ResolvePositions(config.position, config.model, config.data.context));
+  GYRE_ASSIGN_OR_RETURN(model_, Model::Create(config.model, std::move(positions), backend_.get(), micro_batch_,
+                                              config.data.context, /*training=*/true));
+  return OkStatus();
+}
+
+// Weights, and the points of step 0 unless an earlier attempt has reported them.
+Status Run::Start() {
+  started_ = last_progress_ = Clock::Real().Now();
+  if (options_.resume_from.empty()) {
+    GYRE_RETURN_IF_ERROR(model_->InitializeWeights(job_.seed));
+    return Sample();
+  }
+  GYRE_ASSIGN_OR_RETURN(const CheckpointPlace place,
+                        LoadCheckpoint(options_.home, options_.resume_from, key_, model_.get()));
+  step_ = first_step_ = checkpoint_step_ = place.step;
+  if (step_ > TotalSteps(job_.config.train) || place.tokens != tokens()) {
+    return FailedPrecondition("cannot resume from checkpoint " + options_.resume_from + ": it is at step " +
+                              std::to_string(place.step) + " and " + std::to_string(place.tokens) +
+                              " tokens, which this job never is");
+  }
+  return OkStatus();
+}
+
+Result<Update> Run::UpdateOnce() {
+  GYRE_RETURN_IF_ERROR(model_->ZeroGradients());
+  double nats = 0;
+  int64_t targets = 0;
+  for (int row = 0; row < batches_->rows_per_step(); row += micro_batch_) {
+    const int rows = std::min(micro_batch_, batches_->rows_per_step() - row);
+    GYRE_RETURN_IF_ERROR(batches_->Fill(step_, row, rows, &batch_));
+    GYRE_ASSIGN_OR_RETURN(const double sum, model_->ForwardBackward(batch_));
+    nats += sum;
+    targets += std::count_if(batch_.targets.begin(), batch_.targets.end(), [](int32_t t) { return t >= 0; });
+  }
+  if (targets == 0) {
+    return InvalidArgument("the batch of step " + std::to_string(step_) +
+                           " has nothing to predict; raise train.batch_tokens or data.context");
+  }
+  Update update;
+  update.loss = nats / static_cast<double>(targets);
+  update.learning_rate = LearningRate(job_.config.train, step_);
+  update.gradient_norm = std::numeric_limits<double>::quiet_NaN();
+  if (!std::isfinite(update.loss)) return update;
+  GYRE_ASSIGN_OR_RETURN(update.gradient_norm,
+                        model_->OptimizerStep(job_.config.train.optimizer, update.learning_rate, step_, targets));
+  return update;
+}
+
+Status Run::Report(const Update& update) {
+  Progress(update.loss);
+  if (ReportsLossAt(job_.config.train, step_) || !update.finite()) Point("train/loss", update.loss);
+  const bool evaluates = EvaluatesAt(job_.config, step_);
+  if (evaluates) Point("train/learning_rate", update.learning_rate);
+  // A loss that is not finite has no gradient.
+  if (std::isfinite(update.loss) && (evaluates || !update.finite())) {
+    Point("train/gradient_norm", update.gradient_norm);
+  }
+  return evaluates && update.finite() ? Sample() : OkStatus();
+}
+
+Status Run::Sample() {
+  for (const ValidationSet& set : validation_) {
+    const int64_t sample = set.windows->SampleCount(job_.config.evaluate.tokens);
+    GYRE_ASSIGN_OR_RETURN(const LossSum sum, EvaluateLoss(*set.windows, sample, micro_batch_, model_.get()));
+    Point(set.name + "/loss_sample", sum.nats / static_cast<double>(sum.targets));
+  }
+  return OkStatus();
+}
+
+Status Run::EvaluateWhole() {
+  for (const ValidationSet& set : validation_) {
+    GYRE_ASSIGN_OR_RETURN(const LossSum sum,
+                          EvaluateLoss(*set.windows, set.windows->count(), micro_batch_, model_.get()));
+    const double loss = sum.nats / static_cast<double>(sum.targets);
+    Point(set.name + "/loss", loss);
+    Point(set.name + "/perplexity", std::exp(loss));
+    Point(set.name + "/bits_per_byte",
+          sum.nats / std::numbers::ln2 / static_cast<double>(set.dataset->info().bytes));
+  }
+  return OkStatus();
+}
+
+Status Run::Checkpoint(bool weights_only) {
+  if (checkpoint_step_ == step_ && !weights_only) return OkStatus();
+  GYRE_ASSIGN_OR_RETURN(const CheckpointInfo info,
+                        WriteCheckpoint(options_.home, {key_, step_, tokens()}, weights_only, *model_));
+  checkpoint_step_ = step_;
+  observer_->OnCheckpoint(info);
+  return OkStatus();
+}
+
+void Run::Progress(double loss) {
+  const Millis now = Clock::Real().Now();
+  if (now - last_progress_ < kProgressInterval) return;
+  last_progress_ = now;
+  observer_->OnProgress({step_, tokens(), Outcome().tokens_per_second, loss});
+}
+
+TrainOutcome Run::Outcome() const {
+  TrainOutcome outcome;
+  outcome.step = step_;
+  outcome.tokens = tokens();
+  const double seconds = std::chrono::duration<double>(Clock::Real().Now() - started_).count();
+  const double trained = static_cast<double>((step_ - first_step_) * job_.config.train.batch_tokens);
+  outcome.tokens_per_second = seconds > 0 ? trained / seconds : 0;
+  outcome.peak_memory_bytes = PeakMemoryBytes();
+  return outcome;
+}
+
+TrainOutcome Run::Diverged() const {
+  TrainOutcome outcome = Outcome();
+  outcome.diverged_at_step = step_;
+  return outcome;
+}
+
+Result<TrainOutcome> Run::Train() {
+  GYRE_RETURN_IF_ERROR(Start());
+  const int64_t steps = TotalSteps(job_.config.train);
+  while (step_ < steps) {
+    const bool stop = control_->stop.load();
+    if (control_->checkpoint.exchange(false) || stop) GYRE_RETURN_IF_ERROR(Checkpoint(/*weights_only=*/false));
+    if (stop) {
+      TrainOutcome outcome = Outcome();
+      outcome.stopped = true;
+      return outcome;
+    }
+    ++step_;
+    GYRE_ASSIGN_OR_RETURN(const Update update, UpdateOnce());
+    GYRE_RETURN_IF_ERROR(Report(update));
+    if (!update.finite()) return Diverged();
+    if (CheckpointsAt(job_.config.train, step_)) GYRE_RETURN_IF_ERROR(Checkpoint(/*weights_only=*/false));
+  }
+  GYRE_RETURN_IF_ERROR(EvaluateWhole());
+  GYRE_RETURN_IF_ERROR(Checkpoint(/*weights_only=*/true));
+  return Outcome();
+}
+
+}  // namespace
+
+Result<TrainOutcome> Train(const TrainerJob& job, const TrainOptions& options, TrainObserver& observer,
+                           TrainControl& control) {
+  try {
+    ResetPeakMemory();
+    GYRE_ASSIGN_OR_RETURN(const auto run, Run::Create(job, options, &observer, &control));
+    return run->Train();
+  } catch (const std::bad_alloc&) {  // thrown by the standard library's containers
+    return ResourceExhausted("out of memory; a smaller train.micro_batch needs less");
+  }
+}
+
+}  // namespace gyre
