@@ -1,8 +1,8 @@
 #pragma once
 
-// SIGINT and SIGTERM as a stop request: the first asks for an orderly end, the second for one at once, the third ends
-// the process where it stands. Make it before anything that starts threads: they inherit that the signals are blocked
-// and leave them to the thread in here. One a process.
+// SIGINT and SIGTERM as a stop request: the first asks for an orderly end, the second for one at
+// once, the third ends the process where it stands. Make it before anything that starts threads:
+// they inherit that the signals are blocked and leave them to the thread in here. One a process.
 
 #include <signal.h>
 

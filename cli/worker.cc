@@ -46,11 +46,13 @@ int RunWorker(const Arguments& arguments) {
 void AddWorkerCommand(CLI::App& app, int* exit_code) {
   auto* command = app.add_subcommand("worker", "Run jobs of a coordinator on this machine");
   command->footer(
-      "It goes on when the coordinator is away, and comes back to it by itself. Ctrl-C has running jobs write a\n"
+      "It goes on when the coordinator is away, and comes back to it by itself. Ctrl-C has running "
+      "jobs write a\n"
       "checkpoint, from which they are resumed; once more ends at once.\n\n"
       "Example:\n  gyre worker --coordinator 127.0.0.1:7470 --slots 2");
   auto arguments = std::make_shared<Arguments>();
-  command->add_option("--coordinator", arguments->worker.coordinator, "HOST:PORT of the coordinator")
+  command
+      ->add_option("--coordinator", arguments->worker.coordinator, "HOST:PORT of the coordinator")
       ->envname("GYRE_COORDINATOR")
       ->capture_default_str();
   command->add_option("--devices", arguments->devices, "What to train on, a comma-separated list")
@@ -60,7 +62,9 @@ void AddWorkerCommand(CLI::App& app, int* exit_code) {
   command->add_option("--cpus", arguments->worker.cpus, "Cores that the jobs share (default: all)")
       ->check(CLI::Range(1, 4096));
   command->add_option("--name", arguments->worker.name, "The worker's name (default: HOST/N)");
-  command->add_option("--trainer", arguments->worker.trainer, "The program that trains (default: gyre-trainer beside gyre)")
+  command
+      ->add_option("--trainer", arguments->worker.trainer,
+                   "The program that trains (default: gyre-trainer beside gyre)")
       ->check(CLI::ExistingFile);
   command->callback([arguments, exit_code] { *exit_code = RunWorker(*arguments); });
 }

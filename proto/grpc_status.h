@@ -1,6 +1,7 @@
 #pragma once
 
-// Our Status and gRPC's, in both directions: the one place where they meet, for services and clients alike.
+// Our Status and gRPC's, in both directions: the one place where they meet, for services and
+// clients alike.
 
 #include <grpcpp/support/status.h>
 
@@ -11,9 +12,9 @@ namespace gyre {
 /// What a service answers.
 grpc::Status ToGrpcStatus(const Status& status);
 
-/// What a client gets. Codes that we don't have become the nearest of ours by what a caller should do: ABORTED is
-/// UNAVAILABLE (send again), OUT_OF_RANGE and the refusals of access are INVALID_ARGUMENT (sending again won't help),
-/// the rest INTERNAL.
+/// What a client gets. Codes that we don't have become the nearest of ours by what a caller should
+/// do: ABORTED is UNAVAILABLE (send again), OUT_OF_RANGE and the refusals of access are
+/// INVALID_ARGUMENT (sending again won't help), the rest INTERNAL.
 Status FromGrpcStatus(const grpc::Status& status);
 
 }  // namespace gyre

@@ -2,12 +2,13 @@
 
 namespace gyre {
 
-/// Version of what workers and coordinators say to each other. Raised when an older partner would misunderstand a
-/// newer one; new calls and fields alone don't raise it.
+/// Version of what workers and coordinators say to each other. Raised when an older partner would
+/// misunderstand a newer one; new calls and fields alone don't raise it.
 inline constexpr int kProtocolVersion = 1;
 
-/// A status' message travels as metadata, which gRPC limits to 8 KiB unless both ends say otherwise: every server and
-/// channel sets GRPC_ARG_MAX_METADATA_SIZE to this, since the faults of a sweep's file may be many.
+/// A status' message travels as metadata, which gRPC limits to 8 KiB unless both ends say
+/// otherwise: every server and channel sets GRPC_ARG_MAX_METADATA_SIZE to this, since the faults of
+/// a sweep's file may be many.
 inline constexpr int kMaxMetadataBytes = 1 << 20;
 
 }  // namespace gyre

@@ -20,8 +20,8 @@
 namespace gyre {
 namespace {
 
-// How long the coordinator may hold a request for work. With a job running it is short: more becomes free when that
-// ends, and what was asked for is then out of date.
+// How long the coordinator may hold a request for work. With a job running it is short: more
+// becomes free when that ends, and what was asked for is then out of date.
 constexpr Millis kIdleWait{30000};
 constexpr Millis kBusyWait{2000};
 constexpr int kMaxSlots = 1024;
@@ -29,9 +29,11 @@ constexpr int kMaxSlots = 1024;
 Result<std::filesystem::path> FindTrainer(const std::filesystem::path& wanted) {
   std::error_code error;
   std::filesystem::path trainer = wanted;
-  if (trainer.empty()) trainer = std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "gyre-trainer";
+  if (trainer.empty())
+    trainer = std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "gyre-trainer";
   if (access(trainer.c_str(), X_OK) != 0) {
-    return NotFound("there is no program " + trainer.string() + "; it stands beside gyre where both were built");
+    return NotFound("there is no program " + trainer.string() +
+                    "; it stands beside gyre where both were built");
   }
   return trainer;
 }
@@ -50,7 +52,8 @@ class Agent : public Worker, public LeaseHolder {
       changed_.notify_all();
     };
     slot.on_unregistered = [this] { keeper_->RegisterAgain(); };
-    for (int i = 0; i < registration.slots; ++i) slots_.push_back(std::make_unique<Slot>(slot, *client_));
+    for (int i = 0; i < registration.slots; ++i)
+      slots_.push_back(std::make_unique<Slot>(slot, *client_));
     keeper_ = std::make_unique<LeaseKeeper>(*client_, registration, *this, options.coordinator);
     acquirer_ = std::jthread([this](std::stop_token stop) { AcquireLeases(std::move(stop)); });
   }
@@ -93,7 +96,8 @@ void Agent::Obey(const LeaseDesire& desire) {
 }
 
 Slot* Agent::FreeSlot() const {
-  const auto free = std::find_if(slots_.begin(), slots_.end(), [](const auto& slot) { return slot->Free(); });
+  const auto free =
+      std::find_if(slots_.begin(), slots_.end(), [](const auto& slot) { return slot->Free(); });
   return free == slots_.end() ? nullptr : free->get();
 }
 
@@ -141,7 +145,8 @@ void Agent::Shutdown(Millis deadline) {
   {
     std::unique_lock lock(mutex_);
     const auto all_free = [&] {
-      return std::all_of(slots_.begin(), slots_.end(), [](const auto& slot) { return slot->Free(); });
+      return std::all_of(slots_.begin(), slots_.end(),
+                         [](const auto& slot) { return slot->Free(); });
     };
     changed_.wait_for(lock, deadline, [&] { return abandoned_ || all_free(); });
   }
@@ -162,10 +167,12 @@ Result<std::unique_ptr<Worker>> Worker::Start(const WorkerOptions& options) {
   return Start(options, ConnectToCoordinator(options.coordinator, NewId()));
 }
 
-Result<std::unique_ptr<Worker>> Worker::Start(const WorkerOptions& given, std::unique_ptr<CoordinatorClient> client) {
+Result<std::unique_ptr<Worker>> Worker::Start(const WorkerOptions& given,
+                                              std::unique_ptr<CoordinatorClient> client) {
   WorkerOptions options = given;
   if (options.slots < 0 || options.slots > kMaxSlots || options.cpus < 0) {
-    return InvalidArgument("a worker has 1 to " + std::to_string(kMaxSlots) + " slots and at least one cpu");
+    return InvalidArgument("a worker has 1 to " + std::to_string(kMaxSlots) +
+                           " slots and at least one cpu");
   }
   if (options.home.empty()) options.home = GyreHome();
   options.home = std::filesystem::absolute(options.home);

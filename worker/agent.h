@@ -1,12 +1,13 @@
 #pragma once
 
-// A worker: takes jobs from a coordinator, trains each in a child process (`gyre-trainer serve`), reports points,
-// checkpoints and outcomes. `gyre worker` is one of these and a signal handler; `gyre run` holds one in its own
-// process.
+// A worker: takes jobs from a coordinator, trains each in a child process (`gyre-trainer serve`),
+// reports points, checkpoints and outcomes. `gyre worker` is one of these and a signal handler;
+// `gyre run` holds one in its own process.
 //
-// Threads: one renews leases and never does anything else (lease_keeper.h), one asks for jobs, and each slot has one
-// that follows its trainer (slot.h), with another for reports while there is an attempt (uploader.h). Trainers outlive
-// every failure of the coordinator: while it is away they go on, and what they say waits.
+// Threads: one renews leases and never does anything else (lease_keeper.h), one asks for jobs, and
+// each slot has one that follows its trainer (slot.h), with another for reports while there is an
+// attempt (uploader.h). Trainers outlive every failure of the coordinator: while it is away they go
+// on, and what they say waits.
 
 #include <filesystem>
 #include <memory>
@@ -22,22 +23,23 @@ namespace gyre {
 struct WorkerOptions {
   std::string coordinator = "127.0.0.1:7470";  // HOST:PORT
   int slots = 0;                               // jobs at a time; 0 = one a core
-  int cpus = 0;                                // cores to share among jobs; 0 = all, at least one a slot
-  std::string name;                            // empty = host/N, N the first that no other worker here has
-  std::filesystem::path home;                  // empty = GyreHome()
-  std::filesystem::path trainer;               // empty = gyre-trainer beside this program
-  Millis stop_grace{30000};                    // a trainer told to stop that takes longer is killed
-  Millis exit_grace{2000};                     // as is one that has not exited this long after its input ended
+  int cpus = 0;                   // cores to share among jobs; 0 = all, at least one a slot
+  std::string name;               // empty = host/N, N the first that no other worker here has
+  std::filesystem::path home;     // empty = GyreHome()
+  std::filesystem::path trainer;  // empty = gyre-trainer beside this program
+  Millis stop_grace{30000};       // a trainer told to stop that takes longer is killed
+  Millis exit_grace{2000};        // as is one that has not exited this long after its input ended
 };
 
 class Worker {
  public:
   /// Begins to work in the background, whether or not the coordinator can be reached already.
-  /// INVALID_ARGUMENT: options that make no sense. NOT_FOUND: no trainer. ALREADY_EXISTS: the name is taken by a
-  /// living worker of the same home. Others: the home cannot be written.
+  /// INVALID_ARGUMENT: options that make no sense. NOT_FOUND: no trainer. ALREADY_EXISTS: the name
+  /// is taken by a living worker of the same home. Others: the home cannot be written.
   static Result<std::unique_ptr<Worker>> Start(const WorkerOptions& options);
 
-  /// The same with a client of the caller's (which then need not be connected to options.coordinator).
+  /// The same with a client of the caller's (which then need not be connected to
+  /// options.coordinator).
   static Result<std::unique_ptr<Worker>> Start(const WorkerOptions& options,
                                                std::unique_ptr<CoordinatorClient> client);
 
@@ -46,12 +48,13 @@ class Worker {
 
   virtual const std::string& name() const = 0;
 
-  /// Until `stop` is requested (OK), or the worker cannot go on (FAILED_PRECONDITION: the coordinator speaks another
-  /// version of the protocol, or another worker has taken the name).
+  /// Until `stop` is requested (OK), or the worker cannot go on (FAILED_PRECONDITION: the
+  /// coordinator speaks another version of the protocol, or another worker has taken the name).
   virtual Status Wait(std::stop_token stop) = 0;
 
-  /// Takes no more jobs, has running ones write a checkpoint and reports them as STOPPED, ends the trainers. What has
-  /// not ended within `deadline` is killed; the coordinator then finds out by itself. Returns when no child is left.
+  /// Takes no more jobs, has running ones write a checkpoint and reports them as STOPPED, ends the
+  /// trainers. What has not ended within `deadline` is killed; the coordinator then finds out by
+  /// itself. Returns when no child is left.
   virtual void Shutdown(Millis deadline) = 0;
 
   /// Ends a Shutdown that is under way at once. From any thread.

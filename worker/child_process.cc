@@ -22,7 +22,8 @@ extern char** environ;
 namespace gyre {
 namespace {
 
-// A group that outlives SIGKILL this long is stuck in the kernel; the slot can't wait for it for ever.
+// A group that outlives SIGKILL this long is stuck in the kernel; the slot can't wait for it for
+// ever.
 constexpr Millis kGroupEnd{10000};
 
 struct Descriptor {
@@ -39,7 +40,8 @@ struct Descriptor {
   int fd;
 };
 
-// Both ends of a channel. The child's end is moved out of the way of the numbers it will be copied to.
+// Both ends of a channel. The child's end is moved out of the way of the numbers it will be copied
+// to.
 struct Channel {
   Descriptor ours, theirs;
 };
@@ -109,8 +111,8 @@ Result<int> SpawnWith(const ChildOptions& options, int input, int errors, int ou
   arguments.insert(arguments.begin(), options.program.string());
   std::vector<std::string> environment = MergedEnvironment(options.environment);
   pid_t pid = -1;
-  const int error = posix_spawn(&pid, options.program.c_str(), &actions, &attributes, Pointers(arguments).data(),
-                                Pointers(environment).data());
+  const int error = posix_spawn(&pid, options.program.c_str(), &actions, &attributes,
+                                Pointers(arguments).data(), Pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) return ErrnoStatus(error, "cannot start " + options.program.string());
@@ -141,7 +143,8 @@ bool ProcessGroupRuns(int group) {
     if (name_end == std::string::npos) continue;
     char state = 0;
     int parent = 0, process_group = 0;
-    if (std::sscanf(text.c_str() + name_end + 1, " %c %d %d", &state, &parent, &process_group) != 3) continue;
+    if (std::sscanf(text.c_str() + name_end + 1, " %c %d %d", &state, &parent, &process_group) != 3)
+      continue;
     if (process_group == group && state != 'Z' && state != 'X') return true;
   }
   return false;
@@ -151,7 +154,8 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::Spawn(const ChildOptions& op
   GYRE_ASSIGN_OR_RETURN(Channel input, MakeSocket());
   GYRE_ASSIGN_OR_RETURN(Channel output, MakePipe());
   GYRE_ASSIGN_OR_RETURN(Channel errors, MakePipe());
-  GYRE_ASSIGN_OR_RETURN(const int pid, SpawnWith(options, input.theirs.fd, errors.theirs.fd, output.theirs.fd));
+  GYRE_ASSIGN_OR_RETURN(const int pid,
+                        SpawnWith(options, input.theirs.fd, errors.theirs.fd, output.theirs.fd));
   // By number: glibc 2.36 declares pidfd_open for C alone.
   const int exit_fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   if (exit_fd < 0) {
@@ -162,8 +166,8 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::Spawn(const ChildOptions& op
   }
   fcntl(output.ours.fd, F_SETFL, O_NONBLOCK);
   fcntl(errors.ours.fd, F_SETFL, O_NONBLOCK);
-  return std::unique_ptr<ChildProcess>(new ChildProcess(pid, exit_fd, input.ours.Release(), output.ours.Release(),
-                                                        errors.ours.Release()));
+  return std::unique_ptr<ChildProcess>(new ChildProcess(
+      pid, exit_fd, input.ours.Release(), output.ours.Release(), errors.ours.Release()));
 }
 
 ChildProcess::ChildProcess(int pid, int exit_fd, int input, int output, int errors)
@@ -192,10 +196,13 @@ Status ChildProcess::Write(std::string_view text, Millis timeout) {
     if (errno == EINTR) continue;
     const Millis left = end - Clock::Real().Now();
     pollfd wanted{input_, POLLOUT, 0};
-    if (errno == EAGAIN && left > Millis(0) && poll(&wanted, 1, static_cast<int>(left.count())) >= 0) continue;
+    if (errno == EAGAIN && left > Millis(0) &&
+        poll(&wanted, 1, static_cast<int>(left.count())) >= 0)
+      continue;
     close(std::exchange(input_, -1));
   }
-  if (input_ < 0) return Unavailable("the process " + std::to_string(pid_) + " does not read its input any more");
+  if (input_ < 0)
+    return Unavailable("the process " + std::to_string(pid_) + " does not read its input any more");
   return OkStatus();
 }
 
@@ -211,7 +218,8 @@ void ChildProcess::Kill() {
 
 ChildEnd ChildProcess::Wait(Millis grace) {
   const bool overdue = !Readable(exit_fd_, grace);
-  Kill();  // the leader if it still runs, and whatever it left behind: the number is ours until it is waited for
+  Kill();  // the leader if it still runs, and whatever it left behind: the number is ours until it
+           // is waited for
   siginfo_t info{};
   while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
   }

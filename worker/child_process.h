@@ -1,10 +1,12 @@
 #pragma once
 
-// One child process in its own process group, with a socket on its stdin and pipes on its fd 3 and stderr. It inherits
-// nothing else: no descriptor of the worker (a port, a database, another child's pipes), no blocked or ignored signal.
+// One child process in its own process group, with a socket on its stdin and pipes on its fd 3 and
+// stderr. It inherits nothing else: no descriptor of the worker (a port, a database, another
+// child's pipes), no blocked or ignored signal.
 //
-// The child's side of the bargain: it exits at end of file on stdin, and asks for PR_SET_PDEATHSIG, which follows the
-// thread that called Spawn. Spawn from a thread that lives as long as the child may.
+// The child's side of the bargain: it exits at end of file on stdin, and asks for PR_SET_PDEATHSIG,
+// which follows the thread that called Spawn. Spawn from a thread that lives as long as the child
+// may.
 //
 // Threads: Write, Kill and CloseInput from any; Wait and the descriptors from one.
 
@@ -51,14 +53,15 @@ class ChildProcess {
   int errors() const { return errors_; }        // reading end of its stderr
   int exit_signal() const { return exit_fd_; }  // readable when it has ended
 
-  /// The whole text within `timeout`, or an error, after which the child sees end of file: half a command is none.
+  /// The whole text within `timeout`, or an error, after which the child sees end of file: half a
+  /// command is none.
   Status Write(std::string_view text, Millis timeout);
   /// End of file on its stdin.
   void CloseInput();
   /// SIGKILL to the group. Nothing once Wait has returned.
   void Kill();
-  /// Waits up to `grace` for the child to end, then kills; kills what is left of its group in any case; returns when
-  /// none of it runs any more. Call once.
+  /// Waits up to `grace` for the child to end, then kills; kills what is left of its group in any
+  /// case; returns when none of it runs any more. Call once.
   ChildEnd Wait(Millis grace);
 
  private:

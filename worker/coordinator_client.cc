@@ -11,8 +11,8 @@
 namespace gyre {
 namespace {
 
-// Long enough for a coordinator that is catching up on its disk; a worker that waited longer than a heartbeat for an
-// answer still has its lease, because another thread renews it.
+// Long enough for a coordinator that is catching up on its disk; a worker that waited longer than a
+// heartbeat for an answer still has its lease, because another thread renews it.
 constexpr Millis kDeadline{20000};
 // A renewal must fail well within a lease so that there is time for another.
 constexpr Millis kHeartbeatDeadline{4000};
@@ -26,19 +26,27 @@ AttemptId Read(const v1::AttemptRef& attempt) { return {attempt.job_id(), attemp
 
 Desire Read(v1::Desire desire) {
   switch (desire) {
-    case v1::DESIRE_STOP: return Desire::kStop;
-    case v1::DESIRE_CHECKPOINT: return Desire::kCheckpoint;
-    case v1::DESIRE_DROP: return Desire::kDrop;
-    default: return Desire::kContinue;
+    case v1::DESIRE_STOP:
+      return Desire::kStop;
+    case v1::DESIRE_CHECKPOINT:
+      return Desire::kCheckpoint;
+    case v1::DESIRE_DROP:
+      return Desire::kDrop;
+    default:
+      return Desire::kContinue;
   }
 }
 
 v1::Outcome Write(Outcome outcome) {
   switch (outcome) {
-    case Outcome::kSucceeded: return v1::OUTCOME_SUCCEEDED;
-    case Outcome::kFailed: return v1::OUTCOME_FAILED;
-    case Outcome::kStopped: return v1::OUTCOME_STOPPED;
-    case Outcome::kLost: return v1::OUTCOME_LOST;
+    case Outcome::kSucceeded:
+      return v1::OUTCOME_SUCCEEDED;
+    case Outcome::kFailed:
+      return v1::OUTCOME_FAILED;
+    case Outcome::kStopped:
+      return v1::OUTCOME_STOPPED;
+    case Outcome::kLost:
+      return v1::OUTCOME_LOST;
   }
   return v1::OUTCOME_UNSPECIFIED;
 }
@@ -57,7 +65,8 @@ Lease Read(const v1::Lease& lease) {
 class GrpcCoordinatorClient : public CoordinatorClient {
  public:
   GrpcCoordinatorClient(std::shared_ptr<grpc::Channel> channel, std::string incarnation)
-      : stub_(v1::WorkerService::NewStub(std::move(channel))), incarnation_(std::move(incarnation)) {}
+      : stub_(v1::WorkerService::NewStub(std::move(channel))),
+        incarnation_(std::move(incarnation)) {}
 
   Result<Registered> Register(const Registration& registration, std::stop_token stop) override {
     v1::RegisterRequest request;
@@ -76,11 +85,14 @@ class GrpcCoordinatorClient : public CoordinatorClient {
       out->set_memory_bytes(device.memory_bytes);
     }
     v1::RegisterResponse response;
-    GYRE_RETURN_IF_ERROR(Call(&v1::WorkerService::Stub::Register, request, &response, kDeadline, stop));
-    return Registered{response.worker_id(), Millis(response.heartbeat_ms()), Millis(response.lease_ms())};
+    GYRE_RETURN_IF_ERROR(
+        Call(&v1::WorkerService::Stub::Register, request, &response, kDeadline, stop));
+    return Registered{response.worker_id(), Millis(response.heartbeat_ms()),
+                      Millis(response.lease_ms())};
   }
 
-  Result<std::optional<Lease>> AcquireLease(const Capacity& capacity, Millis wait, std::stop_token stop) override {
+  Result<std::optional<Lease>> AcquireLease(const Capacity& capacity, Millis wait,
+                                            std::stop_token stop) override {
     v1::AcquireLeaseRequest request;
     request.set_incarnation(incarnation_);
     request.set_wait_ms(wait.count());
@@ -94,7 +106,8 @@ class GrpcCoordinatorClient : public CoordinatorClient {
     return std::optional<Lease>(Read(response.lease()));
   }
 
-  Result<std::vector<LeaseDesire>> Heartbeat(const std::vector<HeldLease>& held, std::stop_token stop) override {
+  Result<std::vector<LeaseDesire>> Heartbeat(const std::vector<HeldLease>& held,
+                                             std::stop_token stop) override {
     v1::HeartbeatRequest request;
     request.set_incarnation(incarnation_);
     for (const HeldLease& lease : held) {
@@ -106,9 +119,11 @@ class GrpcCoordinatorClient : public CoordinatorClient {
       out->mutable_progress()->set_loss(lease.progress.loss);
     }
     v1::HeartbeatResponse response;
-    GYRE_RETURN_IF_ERROR(Call(&v1::WorkerService::Stub::Heartbeat, request, &response, kHeartbeatDeadline, stop));
+    GYRE_RETURN_IF_ERROR(
+        Call(&v1::WorkerService::Stub::Heartbeat, request, &response, kHeartbeatDeadline, stop));
     std::vector<LeaseDesire> desires;
-    for (const auto& desire : response.desires()) desires.push_back({Read(desire.attempt()), Read(desire.desire())});
+    for (const auto& desire : response.desires())
+      desires.push_back({Read(desire.attempt()), Read(desire.desire())});
     return desires;
   }
 
@@ -129,7 +144,8 @@ class GrpcCoordinatorClient : public CoordinatorClient {
     return Call(&v1::WorkerService::Stub::ReportPoints, request, &response, kDeadline, stop);
   }
 
-  Result<std::vector<std::string>> ReportCheckpoint(const CheckpointReport& report, std::stop_token stop) override {
+  Result<std::vector<std::string>> ReportCheckpoint(const CheckpointReport& report,
+                                                    std::stop_token stop) override {
     v1::ReportCheckpointRequest request;
     Write(report.attempt, request.mutable_attempt());
     request.set_incarnation(incarnation_);
@@ -140,11 +156,13 @@ class GrpcCoordinatorClient : public CoordinatorClient {
     request.set_weights_only(report.checkpoint.weights_only);
     request.set_sequence(report.sequence);
     v1::ReportCheckpointResponse response;
-    GYRE_RETURN_IF_ERROR(Call(&v1::WorkerService::Stub::ReportCheckpoint, request, &response, kDeadline, stop));
+    GYRE_RETURN_IF_ERROR(
+        Call(&v1::WorkerService::Stub::ReportCheckpoint, request, &response, kDeadline, stop));
     return std::vector<std::string>(response.obsolete().begin(), response.obsolete().end());
   }
 
-  Result<std::vector<std::string>> FinishAttempt(const AttemptEnd& end, std::stop_token stop) override {
+  Result<std::vector<std::string>> FinishAttempt(const AttemptEnd& end,
+                                                 std::stop_token stop) override {
     v1::FinishAttemptRequest request;
     Write(end.attempt, request.mutable_attempt());
     request.set_incarnation(incarnation_);
@@ -161,14 +179,17 @@ class GrpcCoordinatorClient : public CoordinatorClient {
     request.set_tokens_per_second(end.tokens_per_second);
     request.set_fingerprint(end.fingerprint);
     v1::FinishAttemptResponse response;
-    GYRE_RETURN_IF_ERROR(Call(&v1::WorkerService::Stub::FinishAttempt, request, &response, kDeadline, stop));
+    GYRE_RETURN_IF_ERROR(
+        Call(&v1::WorkerService::Stub::FinishAttempt, request, &response, kDeadline, stop));
     return std::vector<std::string>(response.obsolete().begin(), response.obsolete().end());
   }
 
  private:
   template <typename Request, typename Response>
-  Status Call(grpc::Status (v1::WorkerService::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-              const Request& request, Response* response, Millis deadline, const std::stop_token& stop) {
+  Status Call(grpc::Status (v1::WorkerService::Stub::*method)(grpc::ClientContext*, const Request&,
+                                                              Response*),
+              const Request& request, Response* response, Millis deadline,
+              const std::stop_token& stop) {
     grpc::ClientContext context;
     const gpr_timespec span = gpr_time_from_millis(deadline.count(), GPR_TIMESPAN);
     context.set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), span));
@@ -188,20 +209,27 @@ std::string ToString(const AttemptId& attempt) {
 
 std::string_view OutcomeName(Outcome outcome) {
   switch (outcome) {
-    case Outcome::kSucceeded: return "SUCCEEDED";
-    case Outcome::kFailed: return "FAILED";
-    case Outcome::kStopped: return "STOPPED";
-    case Outcome::kLost: return "LOST";
+    case Outcome::kSucceeded:
+      return "SUCCEEDED";
+    case Outcome::kFailed:
+      return "FAILED";
+    case Outcome::kStopped:
+      return "STOPPED";
+    case Outcome::kLost:
+      return "LOST";
   }
   return "UNKNOWN";
 }
 
-std::unique_ptr<CoordinatorClient> ConnectToCoordinator(const std::string& address, const std::string& incarnation) {
+std::unique_ptr<CoordinatorClient> ConnectToCoordinator(const std::string& address,
+                                                        const std::string& incarnation) {
   grpc::ChannelArguments arguments;
-  // gRPC's own backoff grows to two minutes; a coordinator that comes back should see its workers within two seconds.
+  // gRPC's own backoff grows to two minutes; a coordinator that comes back should see its workers
+  // within two seconds.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);  // a connection may take this long to be made
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
+                   5000);  // a connection may take this long to be made
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -210,7 +238,8 @@ std::unique_ptr<CoordinatorClient> ConnectToCoordinator(const std::string& addre
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
   return std::make_unique<GrpcCoordinatorClient>(
-      grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments), incarnation);
+      grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments),
+      incarnation);
 }
 
 }  // namespace gyre

@@ -1,9 +1,10 @@
 #pragma once
 
 // What a worker says to its coordinator, as plain structs: the calls of WorkerService
-// (proto/gyre/v1/worker_service.proto has their contract), without the wire. One call here is one attempt to be
-// heard; whoever calls decides how often to try again. Every call ends within its own deadline, and soon after `stop`
-// is requested, then with CANCELLED. All calls may be made from any thread, several at once.
+// (proto/gyre/v1/worker_service.proto has their contract), without the wire. One call here is one
+// attempt to be heard; whoever calls decides how often to try again. Every call ends within its own
+// deadline, and soon after `stop` is requested, then with CANCELLED. All calls may be made from any
+// thread, several at once.
 
 #include <compare>
 #include <cstdint>
@@ -119,16 +120,21 @@ class CoordinatorClient {
   virtual ~CoordinatorClient() = default;
   virtual Result<Registered> Register(const Registration& registration, std::stop_token stop) = 0;
   /// Waits up to `wait` at the coordinator; no lease means "ask again".
-  virtual Result<std::optional<Lease>> AcquireLease(const Capacity& capacity, Millis wait, std::stop_token stop) = 0;
-  virtual Result<std::vector<LeaseDesire>> Heartbeat(const std::vector<HeldLease>& held, std::stop_token stop) = 0;
+  virtual Result<std::optional<Lease>> AcquireLease(const Capacity& capacity, Millis wait,
+                                                    std::stop_token stop) = 0;
+  virtual Result<std::vector<LeaseDesire>> Heartbeat(const std::vector<HeldLease>& held,
+                                                     std::stop_token stop) = 0;
   virtual Status ReportPoints(const PointBatch& batch, std::stop_token stop) = 0;
   /// The hashes of objects that nothing refers to any more.
-  virtual Result<std::vector<std::string>> ReportCheckpoint(const CheckpointReport& report, std::stop_token stop) = 0;
-  virtual Result<std::vector<std::string>> FinishAttempt(const AttemptEnd& end, std::stop_token stop) = 0;
+  virtual Result<std::vector<std::string>> ReportCheckpoint(const CheckpointReport& report,
+                                                            std::stop_token stop) = 0;
+  virtual Result<std::vector<std::string>> FinishAttempt(const AttemptEnd& end,
+                                                         std::stop_token stop) = 0;
 };
 
-/// Over gRPC. Connects in the background and again whenever the connection breaks; until there is one, calls fail
-/// with UNAVAILABLE. `incarnation` goes with every call.
-std::unique_ptr<CoordinatorClient> ConnectToCoordinator(const std::string& address, const std::string& incarnation);
+/// Over gRPC. Connects in the background and again whenever the connection breaks; until there is
+/// one, calls fail with UNAVAILABLE. `incarnation` goes with every call.
+std::unique_ptr<CoordinatorClient> ConnectToCoordinator(const std::string& address,
+                                                        const std::string& incarnation);
 
 }  // namespace gyre

@@ -74,17 +74,20 @@ int CgroupCores(const std::filesystem::path& root) {
   for (const auto& folder : CgroupFolders(root)) {
     const std::string text = ReadOrEmpty(folder / "cpu.max");  // "max 100000" or "200000 100000"
     const size_t space = text.find(' ');
-    if (space != std::string::npos) limit(ToNumber(text.substr(0, space)), ToNumber(text.substr(space)));
+    if (space != std::string::npos)
+      limit(ToNumber(text.substr(0, space)), ToNumber(text.substr(space)));
   }
   const std::filesystem::path v1 = root / "sys/fs/cgroup/cpu";
-  limit(ToNumber(ReadOrEmpty(v1 / "cpu.cfs_quota_us")), ToNumber(ReadOrEmpty(v1 / "cpu.cfs_period_us")));
+  limit(ToNumber(ReadOrEmpty(v1 / "cpu.cfs_quota_us")),
+        ToNumber(ReadOrEmpty(v1 / "cpu.cfs_period_us")));
   return static_cast<int>(std::min<int64_t>(cores, std::numeric_limits<int>::max()));
 }
 
 // What is left of, or with `used` false the whole of, the tightest memory limit.
 int64_t CgroupMemory(const std::filesystem::path& root, bool minus_used) {
   int64_t bytes = kNoLimit;
-  const auto limit = [&](const std::filesystem::path& folder, const char* maximum, const char* current) {
+  const auto limit = [&](const std::filesystem::path& folder, const char* maximum,
+                         const char* current) {
     const auto most = ToNumber(ReadOrEmpty(folder / maximum));  // "max" is no number
     if (!most) return;
     const int64_t used = minus_used ? ToNumber(ReadOrEmpty(folder / current)).value_or(0) : 0;
@@ -109,7 +112,8 @@ std::string ProcessorModel(const std::filesystem::path& root) {
 
 Machine ReadMachine(const std::filesystem::path& root) {
   Machine machine;
-  const int allowed = CountOfList(LineAfter(ReadOrEmpty(root / "proc/self/status"), "Cpus_allowed_list:"));
+  const int allowed =
+      CountOfList(LineAfter(ReadOrEmpty(root / "proc/self/status"), "Cpus_allowed_list:"));
   machine.cores = std::max(1, std::min(allowed, CgroupCores(root)));
   machine.memory_bytes = std::min(MemoryLine(root, "MemTotal:"), CgroupMemory(root, false));
   machine.devices.push_back({"cpu", "cpu", ProcessorModel(root), machine.memory_bytes});
@@ -131,7 +135,8 @@ Status CheckDevices(const std::string& devices, const Machine& machine) {
   for (std::string name; std::getline(names, name, ',');) {
     const bool found = std::any_of(machine.devices.begin(), machine.devices.end(),
                                    [&](const DeviceInfo& device) { return device.name == name; });
-    if (!found) return InvalidArgument("this machine has no device '" + name + "'; it has: " + known);
+    if (!found)
+      return InvalidArgument("this machine has no device '" + name + "'; it has: " + known);
   }
   return OkStatus();
 }

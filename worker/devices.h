@@ -1,7 +1,8 @@
 #pragma once
 
-// What this machine offers: its cores and memory as far as this process may use them (affinity and cgroup limits
-// honoured, so that a container of 2 cores on a machine of 64 says 2), and its devices.
+// What this machine offers: its cores and memory as far as this process may use them (affinity and
+// cgroup limits honoured, so that a container of 2 cores on a machine of 64 says 2), and its
+// devices.
 
 #include <cstdint>
 #include <filesystem>
@@ -34,7 +35,8 @@ int64_t AvailableMemoryBytes(const std::filesystem::path& root = "/");
 /// How many processes the kernel has killed for want of memory since the machine started.
 int64_t OutOfMemoryKills(const std::filesystem::path& root = "/");
 
-/// INVALID_ARGUMENT unless `devices` is a comma-separated list of devices that this machine has ("cpu").
+/// INVALID_ARGUMENT unless `devices` is a comma-separated list of devices that this machine has
+/// ("cpu").
 Status CheckDevices(const std::string& devices, const Machine& machine);
 
 }  // namespace gyre

@@ -46,7 +46,8 @@ void LeaseKeeper::Run(std::stop_token stop) {
     {
       std::unique_lock lock(mutex_);
       const Millis left = next_beat_ - Clock::Real().Now();
-      if (registered_ && left > Millis(0)) changed_.wait_for(lock, stop, left, [&] { return !registered_; });
+      if (registered_ && left > Millis(0))
+        changed_.wait_for(lock, stop, left, [&] { return !registered_; });
       registered = registered_;
       if (stop.stop_requested() || !refused_.ok()) return;
     }
@@ -81,8 +82,10 @@ void LeaseKeeper::Register(const std::stop_token& stop) {
   switch (answer.status().code()) {
     case StatusCode::kFailedPrecondition:
     case StatusCode::kInvalidArgument:
-    case StatusCode::kUnimplemented: return Refused(answer.status());
-    default: return NotAnswered(answer.status(), stop);
+    case StatusCode::kUnimplemented:
+      return Refused(answer.status());
+    default:
+      return NotAnswered(answer.status(), stop);
   }
 }
 
@@ -111,7 +114,8 @@ void LeaseKeeper::Answered() {
 
 void LeaseKeeper::NotAnswered(const Status& status, const std::stop_token& stop) {
   if (stop.stop_requested()) return;
-  if (reachable_) LogWarning("cannot reach " + address_ + "; trying again (" + status.message() + ")");
+  if (reachable_)
+    LogWarning("cannot reach " + address_ + "; trying again (" + status.message() + ")");
   reachable_ = false;
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, stop, backoff_.Next(), [] { return false; });

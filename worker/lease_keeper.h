@@ -1,8 +1,9 @@
 #pragma once
 
-// Keeps a worker registered and its leases alive: one heartbeat after another from a thread that computes nothing and
-// waits for nobody, on a fixed schedule. While the coordinator cannot be reached it goes on trying, with pauses of 0.2
-// to 2 s, and says so once in the log; nothing else of the worker stops for that.
+// Keeps a worker registered and its leases alive: one heartbeat after another from a thread that
+// computes nothing and waits for nobody, on a fixed schedule. While the coordinator cannot be
+// reached it goes on trying, with pauses of 0.2 to 2 s, and says so once in the log; nothing else
+// of the worker stops for that.
 //
 // Threads: all calls from any.
 
@@ -30,7 +31,8 @@ class LeaseHolder {
 class LeaseKeeper {
  public:
   /// `address` is for messages.
-  LeaseKeeper(CoordinatorClient& client, Registration registration, LeaseHolder& holder, std::string address);
+  LeaseKeeper(CoordinatorClient& client, Registration registration, LeaseHolder& holder,
+              std::string address);
 
   /// Until the worker is registered (OK), cannot be (why), or `stop` is requested (CANCELLED).
   Status AwaitRegistered(std::stop_token stop);

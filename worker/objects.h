@@ -6,8 +6,9 @@
 
 namespace gyre {
 
-/// Deletes home/objects/HASH for each hash. What is not 64 lower-case hexadecimal digits is refused with a line in the
-/// log: nothing outside that folder can be named. What is not there is gone already.
+/// Deletes home/objects/HASH for each hash. What is not 64 lower-case hexadecimal digits is refused
+/// with a line in the log: nothing outside that folder can be named. What is not there is gone
+/// already.
 void DeleteObjects(const std::filesystem::path& home, const std::vector<std::string>& hashes);
 
 }  // namespace gyre

@@ -67,13 +67,16 @@ void Slot::Obey(const LeaseDesire& desire) {
   const std::lock_guard lock(mutex_);
   if (!lease_ || lease_->attempt != desire.attempt) return;
   switch (desire.desire) {
-    case Desire::kContinue: return;
-    case Desire::kStop: return StopLocked();
+    case Desire::kContinue:
+      return;
+    case Desire::kStop:
+      return StopLocked();
     case Desire::kDrop:
       LogWarning(ToString(desire.attempt) + ": not ours any more; dropping it");
       return AbandonLocked();
     case Desire::kCheckpoint:
-      if (training_ && !checkpoint_wanted_) checkpoint_wanted_ = trainer_->Say(kCheckpointCommand, Millis(0)).ok();
+      if (training_ && !checkpoint_wanted_)
+        checkpoint_wanted_ = trainer_->Say(kCheckpointCommand, Millis(0)).ok();
       return;
   }
 }
@@ -140,8 +143,8 @@ void Slot::RunAttempt(const Lease& lease) {
   const Status reported = reports->Finish(end);
   const std::string name = ToString(lease.attempt);
   if (!reported.ok()) {
-    LogWarning(name + ": its end (" + std::string(OutcomeName(end.outcome)) + ") is not reported: " +
-               reported.message());
+    LogWarning(name + ": its end (" + std::string(OutcomeName(end.outcome)) +
+               ") is not reported: " + reported.message());
   } else {
     LogInfo(name + ": " + std::string(OutcomeName(end.outcome)) +
             (end.error.ok() ? "" : ": " + end.error.ToString()));
@@ -155,7 +158,8 @@ void Slot::RunAttempt(const Lease& lease) {
 
 AttemptEnd Slot::Train(const Lease& lease) {
   LogInfo(ToString(lease.attempt) + ": " + lease.sweep + ", " + lease.variant +
-          (lease.checkpoint_hash.empty() ? "" : ", from step " + std::to_string(lease.checkpoint_step)));
+          (lease.checkpoint_hash.empty() ? ""
+                                         : ", from step " + std::to_string(lease.checkpoint_step)));
   memory_kills_ = OutOfMemoryKills();
   const auto command = RunCommand(lease, options_.home);
   if (!command.ok()) return {.outcome = Outcome::kFailed, .error = command.status()};
@@ -183,8 +187,9 @@ AttemptEnd Slot::Train(const Lease& lease) {
 // Has a trainer ready for a job of the lease's size.
 Status Slot::Prepare(const Lease& lease) {
   const std::filesystem::path folder = options_.home / "logs";
-  const std::filesystem::path log = folder / ("job-" + std::to_string(lease.attempt.job_id) + "-attempt-" +
-                                              std::to_string(lease.attempt.number) + ".log");
+  const std::filesystem::path log =
+      folder / ("job-" + std::to_string(lease.attempt.job_id) + "-attempt-" +
+                std::to_string(lease.attempt.number) + ".log");
   if (Status made = MakeFolders(folder); !made.ok()) LogWarning(made.message());
   if (trainer_ != nullptr && trainer_->Running() && trainer_cpus_ == lease.cpus) {
     trainer_->LogTo(log);
@@ -216,8 +221,10 @@ AttemptEnd Slot::Follow(const Lease& lease) {
       continue;
     }
     switch (message.status().code()) {
-      case StatusCode::kDeadlineExceeded: continue;
-      case StatusCode::kUnavailable: return EndOfTrainer(lease);
+      case StatusCode::kDeadlineExceeded:
+        continue;
+      case StatusCode::kUnavailable:
+        return EndOfTrainer(lease);
       default: {
         EndTrainer();
         const std::lock_guard lock(mutex_);
@@ -281,28 +288,35 @@ AttemptEnd Slot::EndOfTrainer(const Lease& lease) {
   const ChildEnd how = trainer->End(options_.exit_grace);
   const std::string signal = SignalName(how.signal);
   const std::string last = trainer->LastLines();
-  const std::string words = last.empty() ? "; it wrote nothing to its log" : "; its last lines:\n" + last;
+  const std::string words =
+      last.empty() ? "; it wrote nothing to its log" : "; its last lines:\n" + last;
   if (gave_up && how.signal == SIGKILL) {
     end.outcome = Outcome::kStopped;
-    end.error = DeadlineExceeded("the trainer did not stop within " + std::to_string(options_.stop_grace.count()) +
-                                 " ms and was killed");
+    end.error =
+        DeadlineExceeded("the trainer did not stop within " +
+                         std::to_string(options_.stop_grace.count()) + " ms and was killed");
   } else if (how.overdue) {
     end.outcome = Outcome::kFailed;
-    end.error = Internal("the trainer stopped talking in the middle of the job, did not exit, and was killed" + words);
+    end.error = Internal(
+        "the trainer stopped talking in the middle of the job, did not exit, and was killed" +
+        words);
   } else if (how.signal == SIGKILL && OutOfMemoryKills() > memory_kills_) {
     end.outcome = Outcome::kFailed;
-    end.error = ResourceExhausted("the trainer was killed while the machine was out of memory; use a smaller "
-                                  "micro-batch or fewer slots" + words);
+    end.error = ResourceExhausted(
+        "the trainer was killed while the machine was out of memory; use a smaller "
+        "micro-batch or fewer slots" +
+        words);
   } else if (IsFromOutside(how.signal)) {
     end.outcome = Outcome::kLost;
     end.error = Unavailable("the trainer was killed from outside (" + signal + ")");
   } else if (how.signal != 0) {
     end.outcome = Outcome::kFailed;
-    end.error = Internal("the trainer crashed: " + signal + " (" + strsignal(how.signal) + ")" + words);
+    end.error =
+        Internal("the trainer crashed: " + signal + " (" + strsignal(how.signal) + ")" + words);
   } else {
     end.outcome = Outcome::kFailed;
-    end.error = Internal("the trainer exited with code " + std::to_string(how.code) + " in the middle of the job" +
-                         words);
+    end.error = Internal("the trainer exited with code " + std::to_string(how.code) +
+                         " in the middle of the job" + words);
   }
   return end;
 }

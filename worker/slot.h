@@ -1,14 +1,16 @@
 #pragma once
 
-// One slot: takes a lease, has its trainer run the job, reports what comes of it, and is free again. The trainer is
-// started for the first job and used for the next ones; a crash or a kill costs the attempt, not the slot.
+// One slot: takes a lease, has its trainer run the job, reports what comes of it, and is free
+// again. The trainer is started for the first job and used for the next ones; a crash or a kill
+// costs the attempt, not the slot.
 //
-// Which outcome an attempt gets when its trainer dies: killed from outside (KILL, TERM, INT, HUP) is LOST, unless the
-// kernel has killed for want of memory meanwhile; that and every other signal or exit is FAILED, with the trainer's
-// last words; killed by this worker after it would not stop is STOPPED.
+// Which outcome an attempt gets when its trainer dies: killed from outside (KILL, TERM, INT, HUP)
+// is LOST, unless the kernel has killed for want of memory meanwhile; that and every other signal
+// or exit is FAILED, with the trainer's last words; killed by this worker after it would not stop
+// is STOPPED.
 //
-// Threads: one of its own follows the attempt from its start to its end and is the one that starts trainers. All calls
-// may come from any thread and wait for nothing.
+// Threads: one of its own follows the attempt from its start to its end and is the one that starts
+// trainers. All calls may come from any thread and wait for nothing.
 
 #include <condition_variable>
 #include <filesystem>
@@ -27,8 +29,8 @@ namespace gyre {
 struct SlotOptions {
   std::filesystem::path trainer;
   std::filesystem::path home;
-  Millis stop_grace{30000};  // for a trainer told to stop
-  Millis exit_grace{2000};   // for one whose input has ended
+  Millis stop_grace{30000};               // for a trainer told to stop
+  Millis exit_grace{2000};                // for one whose input has ended
   std::function<void()> on_free;          // an attempt has ended
   std::function<void()> on_unregistered;  // see uploader.h
 };
@@ -67,23 +69,23 @@ class Slot {
 
   const SlotOptions options_;
   CoordinatorClient& client_;
-  int trainer_cpus_ = 0;           // its own thread's, as the next two
-  int64_t memory_kills_ = 0;       // of the machine, when the attempt began
+  int trainer_cpus_ = 0;      // its own thread's, as the next two
+  int64_t memory_kills_ = 0;  // of the machine, when the attempt began
   std::string fingerprint_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::optional<Lease> lease_;     // guarded by mutex_, as all below
+  std::optional<Lease> lease_;  // guarded by mutex_, as all below
   Progress progress_;
   std::unique_ptr<Uploader> uploader_;
   std::unique_ptr<TrainerProcess> trainer_;
-  bool training_ = false;          // the trainer has the job: commands make sense
+  bool training_ = false;  // the trainer has the job: commands make sense
   bool stop_wanted_ = false;
-  Millis kill_at_{0};              // when a trainer told to stop has had its time
+  Millis kill_at_{0};  // when a trainer told to stop has had its time
   bool checkpoint_wanted_ = false;
   bool abandoned_ = false;
   bool closing_ = false;
-  std::jthread thread_;            // last: it uses all of the above
+  std::jthread thread_;  // last: it uses all of the above
 };
 
 }  // namespace gyre

@@ -12,7 +12,8 @@ constexpr size_t kTailBytes = 2000;
 
 }  // namespace
 
-TrainerLog::TrainerLog(const std::filesystem::path& path) : file_(std::fopen(path.c_str(), "ae"), &std::fclose) {
+TrainerLog::TrainerLog(const std::filesystem::path& path)
+    : file_(std::fopen(path.c_str(), "ae"), &std::fclose) {
   if (file_ == nullptr) LogWarning("cannot write the trainer's log " + path.string());
 }
 
@@ -20,7 +21,8 @@ void TrainerLog::Append(std::string_view bytes) {
   if (file_ != nullptr && written_ < kMaxFileBytes) {
     std::fwrite(bytes.data(), 1, bytes.size(), file_.get());
     written_ += bytes.size();
-    if (written_ >= kMaxFileBytes) std::fputs("\n[the log ends here: it grew too long]\n", file_.get());
+    if (written_ >= kMaxFileBytes)
+      std::fputs("\n[the log ends here: it grew too long]\n", file_.get());
     std::fflush(file_.get());
   }
   tail_ += bytes;
@@ -31,7 +33,8 @@ std::string TrainerLog::LastLines() const {
   std::string lines = tail_;
   if (lines.size() > kTailBytes) {
     lines.erase(0, lines.size() - kTailBytes);
-    lines.erase(0, std::min(lines.size(), lines.find('\n') + 1));  // npos + 1 is 0: no line is whole
+    lines.erase(0,
+                std::min(lines.size(), lines.find('\n') + 1));  // npos + 1 is 0: no line is whole
   }
   while (!lines.empty() && (lines.back() == '\n' || lines.back() == ' ')) lines.pop_back();
   return lines;

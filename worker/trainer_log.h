@@ -1,7 +1,7 @@
 #pragma once
 
-// What a trainer writes to stderr during one attempt: kept in a file (up to a limit), its last lines also in memory
-// for the message about a crash. One thread.
+// What a trainer writes to stderr during one attempt: kept in a file (up to a limit), its last
+// lines also in memory for the message about a crash. One thread.
 
 #include <cstdio>
 #include <filesystem>
@@ -13,7 +13,8 @@ namespace gyre {
 
 class TrainerLog {
  public:
-  /// Appends to `path`. A file that cannot be opened is no reason not to train: then only the last lines are kept.
+  /// Appends to `path`. A file that cannot be opened is no reason not to train: then only the last
+  /// lines are kept.
   explicit TrainerLog(const std::filesystem::path& path);
   void Append(std::string_view bytes);
   /// The last lines, whole ones where they fit.

@@ -48,7 +48,8 @@ class Fields {
     if (!IsNull(name)) return Number(name);
     const auto special = json_.find("special");
     if (special != json_.end() && *special == "inf") return std::numeric_limits<double>::infinity();
-    if (special != json_.end() && *special == "-inf") return -std::numeric_limits<double>::infinity();
+    if (special != json_.end() && *special == "-inf")
+      return -std::numeric_limits<double>::infinity();
     return std::numeric_limits<double>::quiet_NaN();
   }
 
@@ -83,16 +84,19 @@ std::optional<TrainerMessage> ReadMessage(const std::string& type, Fields& field
                  fields.NumberOrSpecial("value")};
   }
   if (type == "progress") {
-    return Progress{fields.Whole("step"), fields.Whole("tokens"), fields.Number("tokens_per_second"),
-                    fields.NumberOrSpecial("loss")};
+    return Progress{fields.Whole("step"), fields.Whole("tokens"),
+                    fields.Number("tokens_per_second"), fields.NumberOrSpecial("loss")};
   }
   if (type == "checkpoint") {
-    return Checkpoint{fields.Whole("step"), fields.Whole("tokens"), fields.Text("hash"), fields.Whole("bytes"),
-                      fields.Bool("weights_only")};
+    return Checkpoint{fields.Whole("step"), fields.Whole("tokens"), fields.Text("hash"),
+                      fields.Whole("bytes"), fields.Bool("weights_only")};
   }
   if (type == "done") {
-    TrainerDone done{.step = fields.Whole("step"), .tokens = fields.Whole("tokens"), .stopped = fields.Bool("stopped")};
-    if (!fields.IsNull("diverged_at_step")) done.diverged_at_step = fields.Whole("diverged_at_step");
+    TrainerDone done{.step = fields.Whole("step"),
+                     .tokens = fields.Whole("tokens"),
+                     .stopped = fields.Bool("stopped")};
+    if (!fields.IsNull("diverged_at_step"))
+      done.diverged_at_step = fields.Whole("diverged_at_step");
     done.tokens_per_second = fields.Number("tokens_per_second");
     done.peak_memory_bytes = fields.Whole("peak_memory_bytes");
     done.fingerprint = fields.Object("fingerprint");
@@ -109,20 +113,24 @@ std::optional<TrainerMessage> ReadMessage(const std::string& type, Fields& field
 
 Result<TrainerMessage> ParseTrainerMessage(std::string_view line) {
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return InvalidArgument("the trainer said what is no JSON object: " + Quoted(line));
+  if (!json.is_object())
+    return InvalidArgument("the trainer said what is no JSON object: " + Quoted(line));
   Fields fields(json);
   const std::string type = fields.Text("type");
   std::optional<TrainerMessage> message = ReadMessage(type, fields);
   if (!fields.wrong().empty()) {
-    return InvalidArgument("the trainer said a message without a right '" + fields.wrong() + "': " + Quoted(line));
+    return InvalidArgument("the trainer said a message without a right '" + fields.wrong() +
+                           "': " + Quoted(line));
   }
-  if (!message) return InvalidArgument("the trainer said a message of unknown type: " + Quoted(line));
+  if (!message)
+    return InvalidArgument("the trainer said a message of unknown type: " + Quoted(line));
   return *std::move(message);
 }
 
 Result<std::string> RunCommand(const Lease& lease, const std::string& home) {
   Json job = Json::parse(lease.job, nullptr, /*allow_exceptions=*/false);
-  if (!job.is_object()) return InvalidArgument("the job that came with the lease is no JSON object");
+  if (!job.is_object())
+    return InvalidArgument("the job that came with the lease is no JSON object");
   const Json command = {{"type", "run"},
                         {"job", std::move(job)},
                         {"resume_from", lease.checkpoint_hash},

@@ -1,6 +1,7 @@
 #pragma once
 
-// The lines of trainer/serve.h, from the worker's side: commands as text, what the trainer says as structs. Pure.
+// The lines of trainer/serve.h, from the worker's side: commands as text, what the trainer says as
+// structs. Pure.
 
 #include <optional>
 #include <string>
@@ -31,7 +32,8 @@ struct TrainerError {
   Status status;
 };
 
-using TrainerMessage = std::variant<TrainerHello, Point, Progress, Checkpoint, TrainerDone, TrainerError>;
+using TrainerMessage =
+    std::variant<TrainerHello, Point, Progress, Checkpoint, TrainerDone, TrainerError>;
 
 /// One line without its end. INVALID_ARGUMENT says what is wrong with it.
 Result<TrainerMessage> ParseTrainerMessage(std::string_view line);

@@ -15,10 +15,11 @@ constexpr size_t kMaxLineBytes = size_t{1} << 20;
 
 }  // namespace
 
-Result<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(const std::filesystem::path& program, int threads,
-                                                              const std::filesystem::path& log_path) {
+Result<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
+    const std::filesystem::path& program, int threads, const std::filesystem::path& log_path) {
   ChildOptions options{program, {"serve"}, {{"OMP_NUM_THREADS", std::to_string(threads)}}};
-  // Threads that wait spin briefly, then sleep: the cores belong to the other slots as well. A person's own setting wins.
+  // Threads that wait spin briefly, then sleep: the cores belong to the other slots as well. A
+  // person's own setting wins.
   if (std::getenv("OMP_WAIT_POLICY") == nullptr && std::getenv("GOMP_SPINCOUNT") == nullptr) {
     options.environment["OMP_WAIT_POLICY"] = "PASSIVE";
     options.environment["GOMP_SPINCOUNT"] = "10000";
@@ -27,7 +28,8 @@ Result<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(const std::filesys
   return std::unique_ptr<TrainerProcess>(new TrainerProcess(std::move(child), log_path));
 }
 
-TrainerProcess::TrainerProcess(std::unique_ptr<ChildProcess> child, const std::filesystem::path& log_path)
+TrainerProcess::TrainerProcess(std::unique_ptr<ChildProcess> child,
+                               const std::filesystem::path& log_path)
     : child_(std::move(child)), log_(std::make_unique<TrainerLog>(log_path)) {}
 
 Result<TrainerHello> TrainerProcess::Greet(Millis timeout) {
@@ -37,8 +39,8 @@ Result<TrainerHello> TrainerProcess::Greet(Millis timeout) {
   if (hello == nullptr) return InvalidArgument("the trainer did not begin with hello");
   if (hello->protocol != kTrainerProtocol) {
     return FailedPrecondition("the trainer (version " + hello->version + ") speaks protocol " +
-                              std::to_string(hello->protocol) + ", this worker " + std::to_string(kTrainerProtocol) +
-                              "; build both from one source");
+                              std::to_string(hello->protocol) + ", this worker " +
+                              std::to_string(kTrainerProtocol) + "; build both from one source");
   }
   return *hello;
 }
@@ -53,7 +55,9 @@ Result<TrainerMessage> TrainerProcess::Next(Millis timeout) {
     const Millis left = std::max(Millis(0), end - Clock::Real().Now());
     const int ready = poll(wanted, 3, static_cast<int>(left.count()));
     if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return DeadlineExceeded("the trainer said nothing for " + std::to_string(timeout.count()) + " ms");
+    if (ready <= 0)
+      return DeadlineExceeded("the trainer said nothing for " + std::to_string(timeout.count()) +
+                              " ms");
     if (wanted[1].revents != 0) ReadErrors();
     if (wanted[0].revents != 0) {
       if (!ReadOutput()) return Unavailable("the trainer has closed its output");
@@ -74,7 +78,8 @@ std::optional<Result<TrainerMessage>> TrainerProcess::TakeLine() {
   buffer_.erase(0, position_);
   position_ = 0;
   if (buffer_.size() > kMaxLineBytes) {
-    return InvalidArgument("the trainer said a line longer than " + std::to_string(kMaxLineBytes) + " bytes");
+    return InvalidArgument("the trainer said a line longer than " + std::to_string(kMaxLineBytes) +
+                           " bytes");
   }
   return std::nullopt;
 }
@@ -93,7 +98,9 @@ void TrainerProcess::ReadErrors() {
   if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) errors_open_ = false;
 }
 
-void TrainerProcess::LogTo(const std::filesystem::path& path) { log_ = std::make_unique<TrainerLog>(path); }
+void TrainerProcess::LogTo(const std::filesystem::path& path) {
+  log_ = std::make_unique<TrainerLog>(path);
+}
 
 bool TrainerProcess::Running() const {
   pollfd ended{child_->exit_signal(), POLLIN, 0};
@@ -103,7 +110,8 @@ bool TrainerProcess::Running() const {
 ChildEnd TrainerProcess::End(Millis grace) {
   child_->CloseInput();
   const ChildEnd end = child_->Wait(grace);
-  // What it wrote last is what explains its end. Bounded: no one writes any more, unless it escaped its group.
+  // What it wrote last is what explains its end. Bounded: no one writes any more, unless it escaped
+  // its group.
   for (int reads = 0; errors_open_ && reads < 64; ++reads) {
     pollfd more{child_->errors(), POLLIN, 0};
     if (poll(&more, 1, 0) <= 0) break;

@@ -1,7 +1,7 @@
 #pragma once
 
-// A `gyre-trainer serve` that runs: commands in, messages out, its stderr into the log of the attempt at hand. Made
-// once a slot and used for one job after another.
+// A `gyre-trainer serve` that runs: commands in, messages out, its stderr into the log of the
+// attempt at hand. Made once a slot and used for one job after another.
 //
 // Threads: one follows it (Greet, Next, LogTo, End); Say and Kill may come from any.
 
@@ -18,16 +18,18 @@ namespace gyre {
 
 class TrainerProcess {
  public:
-  /// Starts `program serve` with `threads` OpenMP threads; its stderr goes to `log_path` until LogTo. Spawn from a
-  /// thread that lives on (child_process.h).
-  static Result<std::unique_ptr<TrainerProcess>> Start(const std::filesystem::path& program, int threads,
+  /// Starts `program serve` with `threads` OpenMP threads; its stderr goes to `log_path` until
+  /// LogTo. Spawn from a thread that lives on (child_process.h).
+  static Result<std::unique_ptr<TrainerProcess>> Start(const std::filesystem::path& program,
+                                                       int threads,
                                                        const std::filesystem::path& log_path);
 
-  /// The first message: OK when it is there within `timeout`. FAILED_PRECONDITION: it speaks another protocol.
+  /// The first message: OK when it is there within `timeout`. FAILED_PRECONDITION: it speaks
+  /// another protocol.
   Result<TrainerHello> Greet(Millis timeout);
 
-  /// The next message. DEADLINE_EXCEEDED: none within `timeout`. INVALID_ARGUMENT: something else was said (what
-  /// follows cannot be trusted). UNAVAILABLE: it has ended, or closed its end.
+  /// The next message. DEADLINE_EXCEEDED: none within `timeout`. INVALID_ARGUMENT: something else
+  /// was said (what follows cannot be trusted). UNAVAILABLE: it has ended, or closed its end.
   Result<TrainerMessage> Next(Millis timeout);
 
   /// A command line. UNAVAILABLE: it does not read any more.

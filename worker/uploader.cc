@@ -15,15 +15,20 @@ bool IsPassing(const Status& status) {
     case StatusCode::kDeadlineExceeded:
     case StatusCode::kResourceExhausted:
     case StatusCode::kCancelled:
-    case StatusCode::kNotFound: return true;
-    default: return false;
+    case StatusCode::kNotFound:
+      return true;
+    default:
+      return false;
   }
 }
 
 }  // namespace
 
 Uploader::Uploader(AttemptId attempt, CoordinatorClient& client, UploaderOptions options)
-    : attempt_(attempt), client_(client), options_(std::move(options)), thread_([this] { Run(); }) {}
+    : attempt_(attempt),
+      client_(client),
+      options_(std::move(options)),
+      thread_([this] { Run(); }) {}
 
 Uploader::~Uploader() { Drop(); }
 
@@ -55,7 +60,8 @@ Status Uploader::Finish(AttemptEnd end) {
   }
   const Status why = ended_;
   lock.unlock();
-  if (why.code() == StatusCode::kFailedPrecondition || why.code() == StatusCode::kCancelled) return why;
+  if (why.code() == StatusCode::kFailedPrecondition || why.code() == StatusCode::kCancelled)
+    return why;
   // Refused for good. Its thread has returned, so that this one may send in its place.
   thread_.join();
   end.outcome = Outcome::kFailed;
@@ -82,7 +88,8 @@ void Uploader::EndEarly(Status why) {
 
 size_t Uploader::PointsInFront() const {
   size_t count = 0;
-  while (count < waiting_.size() && count < options_.batch_points && std::holds_alternative<Point>(waiting_[count])) {
+  while (count < waiting_.size() && count < options_.batch_points &&
+         std::holds_alternative<Point>(waiting_[count])) {
     ++count;
   }
   return count;
@@ -131,7 +138,8 @@ Status Uploader::SendPoints(std::vector<Point> points) {
     const std::lock_guard lock(mutex_);
     batch.fingerprint = fingerprint_;
   }
-  GYRE_RETURN_IF_ERROR(SendUntilAnswered([&] { return client_.ReportPoints(batch, stop_.get_token()); }));
+  GYRE_RETURN_IF_ERROR(
+      SendUntilAnswered([&] { return client_.ReportPoints(batch, stop_.get_token()); }));
   ++sequence_;
   return OkStatus();
 }
@@ -161,7 +169,8 @@ Status Uploader::SendUntilAnswered(const std::function<Status()>& send) {
     const Status status = send();
     if (stop.stop_requested() && !status.ok()) return Cancelled("dropped");
     if (!IsPassing(status)) return status;
-    if (status.code() == StatusCode::kNotFound && options_.on_unregistered) options_.on_unregistered();
+    if (status.code() == StatusCode::kNotFound && options_.on_unregistered)
+      options_.on_unregistered();
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, stop, backoff_.Next(), [] { return false; });
   }

@@ -28,7 +28,7 @@ class AgentTest : public ::testing::Test {
     options_.home = std::filesystem::temp_directory_path() / ("gyre-agent-" + NewId());
     options_.trainer = GYRE_FAKE_TRAINER;
     options_.slots = 1;
-    options_.exit_grace = Millis(300);
+    options_.exit_grace = Millis(1000);
   }
   ~AgentTest() override {
     if (worker_ != nullptr) worker_->Shutdown(Millis(0));
@@ -228,8 +228,8 @@ TEST_F(AgentTest, AReportThatIsRefusedForGoodFailsTheAttempt) {
 }
 
 TEST_F(AgentTest, NothingIsLostOrDoubledThroughAnAbsenceOfTheCoordinator) {
-  for (const char* call : {"Register", "AcquireLease", "Heartbeat", "ReportPoints", "ReportCheckpoint",
-                           "FinishAttempt"}) {
+  for (const char* call : {"Register", "AcquireLease", "Heartbeat", "ReportPoints",
+                           "ReportCheckpoint", "FinishAttempt"}) {
     coordinator_.Fail(call, Unavailable("no connection"));
     coordinator_.LoseAnswer(call == std::string("AcquireLease") ? "Heartbeat" : call);
   }
@@ -319,10 +319,12 @@ TEST_F(AgentTest, TwoWorkersOfOneHomeHaveTwoNamesAndTheNextOneTheFirstAgain) {
 
 TEST_F(AgentTest, OptionsThatMakeNoSenseAreRefused) {
   options_.slots = -1;
-  EXPECT_EQ(Worker::Start(options_, coordinator_.Client()).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Worker::Start(options_, coordinator_.Client()).status().code(),
+            StatusCode::kInvalidArgument);
   options_.slots = 1;
   options_.name = "a name";
-  EXPECT_EQ(Worker::Start(options_, coordinator_.Client()).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Worker::Start(options_, coordinator_.Client()).status().code(),
+            StatusCode::kInvalidArgument);
   options_.name.clear();
   options_.trainer = "/nowhere/gyre-trainer";
   EXPECT_EQ(Worker::Start(options_, coordinator_.Client()).status().code(), StatusCode::kNotFound);

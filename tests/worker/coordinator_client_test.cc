@@ -49,7 +49,8 @@ class Service : public v1::WorkerService::Service {
   }
   grpc::Status Heartbeat(grpc::ServerContext*, const v1::HeartbeatRequest* request,
                          v1::HeartbeatResponse* response) override {
-    for (const auto desire : {v1::DESIRE_CONTINUE, v1::DESIRE_STOP, v1::DESIRE_CHECKPOINT, v1::DESIRE_DROP}) {
+    for (const auto desire :
+         {v1::DESIRE_CONTINUE, v1::DESIRE_STOP, v1::DESIRE_CHECKPOINT, v1::DESIRE_DROP}) {
       response->add_desires()->set_desire(desire);
     }
     return Hear(*request);
@@ -78,7 +79,8 @@ class CoordinatorClientTest : public ::testing::Test {
  protected:
   void Serve() {
     grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:" + std::to_string(port_), grpc::InsecureServerCredentials(), &port_);
+    builder.AddListeningPort("127.0.0.1:" + std::to_string(port_),
+                             grpc::InsecureServerCredentials(), &port_);
     builder.RegisterService(&service_);
     server_ = builder.BuildAndStart();
     ASSERT_NE(server_, nullptr);
@@ -96,15 +98,18 @@ TEST_F(CoordinatorClientTest, EveryFieldTravels) {
   Serve();
   const auto client = Connect();
   const std::stop_token never;
-  const auto registered = client->Register({"h/0", "1.2", 2, 4, 99, {{"cpu", "cpu", "Fast", 98}}}, never);
+  const auto registered =
+      client->Register({"h/0", "1.2", 2, 4, 99, {{"cpu", "cpu", "Fast", 98}}}, never);
   ASSERT_TRUE(registered.ok()) << registered.status();
   EXPECT_EQ(registered->heartbeat, Millis(30));
-  EXPECT_EQ(service_.heard,
-            R"(name: "h/0" incarnation: "me" protocol: 1 version: "1.2" slots: 2 cpus: 4 memory_bytes: 99 )"
-            R"(devices { name: "cpu" kind: "cpu" model: "Fast" memory_bytes: 98 })");
+  EXPECT_EQ(
+      service_.heard,
+      R"(name: "h/0" incarnation: "me" protocol: 1 version: "1.2" slots: 2 cpus: 4 memory_bytes: 99 )"
+      R"(devices { name: "cpu" kind: "cpu" model: "Fast" memory_bytes: 98 })");
 
   EXPECT_FALSE(client->AcquireLease({1, 2, 3}, Millis(5), never)->has_value());
-  EXPECT_EQ(service_.heard, R"(incarnation: "me" wait_ms: 5 free_slots: 1 free_cpus: 2 free_memory_bytes: 3)");
+  EXPECT_EQ(service_.heard,
+            R"(incarnation: "me" wait_ms: 5 free_slots: 1 free_cpus: 2 free_memory_bytes: 3)");
   service_.has_work = true;
   const auto lease = client->AcquireLease({1, 2, 3}, Millis(5), never);
   ASSERT_TRUE(lease.ok() && lease->has_value());
@@ -126,16 +131,22 @@ TEST_F(CoordinatorClientTest, EveryFieldTravels) {
             R"(attempt { job_id: 3 attempt: 2 } incarnation: "me" sequence: 1 )"
             R"(points { metric: "m" step: 1 tokens: 10 value: 0.1 } fingerprint: "{}")");
 
-  EXPECT_THAT(*client->ReportCheckpoint({{3, 2}, {1, 10, "ab", 5, true}, 1}, never), ElementsAre("old"));
-  EXPECT_EQ(service_.heard,
-            R"(attempt { job_id: 3 attempt: 2 } incarnation: "me" step: 1 tokens: 10 hash: "ab" bytes: 5 )"
-            R"(weights_only: true sequence: 1)");
+  EXPECT_THAT(*client->ReportCheckpoint({{3, 2}, {1, 10, "ab", 5, true}, 1}, never),
+              ElementsAre("old"));
+  EXPECT_EQ(
+      service_.heard,
+      R"(attempt { job_id: 3 attempt: 2 } incarnation: "me" step: 1 tokens: 10 hash: "ab" bytes: 5 )"
+      R"(weights_only: true sequence: 1)");
 
-  EXPECT_TRUE(client->FinishAttempt({{3, 2}, Outcome::kLost, 1, NotFound("gone"), 1, 10, 0, 8, 2.5, "{}"}, never).ok());
-  EXPECT_EQ(service_.heard,
-            R"(attempt { job_id: 3 attempt: 2 } incarnation: "me" outcome: OUTCOME_LOST last_sequence: 1 )"
-            R"(error: "gone" error_code: "NOT_FOUND" step: 1 tokens: 10 diverged_at_step: 0 )"
-            R"(peak_memory_bytes: 8 tokens_per_second: 2.5 fingerprint: "{}")");
+  EXPECT_TRUE(client
+                  ->FinishAttempt(
+                      {{3, 2}, Outcome::kLost, 1, NotFound("gone"), 1, 10, 0, 8, 2.5, "{}"}, never)
+                  .ok());
+  EXPECT_EQ(
+      service_.heard,
+      R"(attempt { job_id: 3 attempt: 2 } incarnation: "me" outcome: OUTCOME_LOST last_sequence: 1 )"
+      R"(error: "gone" error_code: "NOT_FOUND" step: 1 tokens: 10 diverged_at_step: 0 )"
+      R"(peak_memory_bytes: 8 tokens_per_second: 2.5 fingerprint: "{}")");
 }
 
 TEST_F(CoordinatorClientTest, TheServersWordsComeBack) {
@@ -166,7 +177,8 @@ TEST_F(CoordinatorClientTest, AStopEndsACallThatWaits) {
   service_.hold = true;
   const auto client = Connect();
   std::stop_source stop;
-  auto call = std::async(std::launch::async, [&] { return client->AcquireLease({}, Millis(60000), stop.get_token()); });
+  auto call = std::async(std::launch::async,
+                         [&] { return client->AcquireLease({}, Millis(60000), stop.get_token()); });
   service_.waiting.get_future().wait();
   stop.request_stop();
   EXPECT_EQ(call.get().status().code(), StatusCode::kCancelled);

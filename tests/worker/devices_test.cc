@@ -16,7 +16,8 @@ constexpr int64_t kGiB = int64_t{1} << 30;
 class DevicesTest : public ::testing::Test {
  protected:
   DevicesTest() : root_(std::filesystem::temp_directory_path() / ("gyre-devices-" + NewId())) {
-    Put("proc/cpuinfo", "processor\t: 0\nmodel name\t: Fast 9000\nprocessor\t: 1\nmodel name\t: Fast 9000\n");
+    Put("proc/cpuinfo",
+        "processor\t: 0\nmodel name\t: Fast 9000\nprocessor\t: 1\nmodel name\t: Fast 9000\n");
     Put("proc/meminfo", "MemTotal:       8388608 kB\nMemFree: 1 kB\nMemAvailable:    4194304 kB\n");
     Put("proc/self/status", "Name:\tx\nCpus_allowed:\tff\nCpus_allowed_list:\t0-5,8,9\n");
     Put("proc/vmstat", "nr_free_pages 7\noom_kill 3\n");

@@ -1,6 +1,7 @@
 #pragma once
 
-// A coordinator in memory: hands out the leases it was given, keeps what it is told, and fails as it is told to.
+// A coordinator in memory: hands out the leases it was given, keeps what it is told, and fails as
+// it is told to.
 
 #include <condition_variable>
 #include <deque>
@@ -33,7 +34,10 @@ class FakeCoordinator {
   /// A job whose trainer follows `script` (a JSON list), see fake_trainer.cc.
   void Offer(int64_t job_id, const std::string& script, int cpus = 1) {
     Change([&] {
-      offers_.push_back({.attempt = {job_id, 1}, .sweep = "s", .variant = "v", .job = "{\"script\": " + script + "}",
+      offers_.push_back({.attempt = {job_id, 1},
+                         .sweep = "s",
+                         .variant = "v",
+                         .job = "{\"script\": " + script + "}",
                          .cpus = cpus});
     });
   }
@@ -43,7 +47,9 @@ class FakeCoordinator {
 
   /// What the next call of that name gets instead of being heard: "Register", "ReportPoints", ...
   void Fail(const std::string& call, Status status, int times = 1) {
-    Change([&] { failures_[call].insert(failures_[call].end(), static_cast<size_t>(times), std::move(status)); });
+    Change([&] {
+      failures_[call].insert(failures_[call].end(), static_cast<size_t>(times), std::move(status));
+    });
   }
   /// The next call of that name is heard, and its answer is lost.
   void LoseAnswer(const std::string& call) {
@@ -127,10 +133,13 @@ class FakeClient : public CoordinatorClient {
     return Registered{1, Millis(20), Millis(1000)};
   }
 
-  Result<std::optional<Lease>> AcquireLease(const Capacity& capacity, Millis wait, std::stop_token stop) override {
+  Result<std::optional<Lease>> AcquireLease(const Capacity& capacity, Millis wait,
+                                            std::stop_token stop) override {
     std::optional<Lease> lease;
     std::unique_lock lock(c_.mutex_);
-    c_.changed_.wait_for(lock, stop, wait, [&] { return !c_.offers_.empty() || !c_.failures_["AcquireLease"].empty(); });
+    c_.changed_.wait_for(lock, stop, wait, [&] {
+      return !c_.offers_.empty() || !c_.failures_["AcquireLease"].empty();
+    });
     if (stop.stop_requested()) return Cancelled("stopped");
     lock.unlock();
     GYRE_RETURN_IF_ERROR(Hear("AcquireLease", [&] {
@@ -141,7 +150,8 @@ class FakeClient : public CoordinatorClient {
     return lease;
   }
 
-  Result<std::vector<LeaseDesire>> Heartbeat(const std::vector<HeldLease>& held, std::stop_token) override {
+  Result<std::vector<LeaseDesire>> Heartbeat(const std::vector<HeldLease>& held,
+                                             std::stop_token) override {
     std::vector<LeaseDesire> desires;
     GYRE_RETURN_IF_ERROR(Hear("Heartbeat", [&] {
       c_.held_ = held;
@@ -157,7 +167,8 @@ class FakeClient : public CoordinatorClient {
     });
   }
 
-  Result<std::vector<std::string>> ReportCheckpoint(const CheckpointReport& report, std::stop_token) override {
+  Result<std::vector<std::string>> ReportCheckpoint(const CheckpointReport& report,
+                                                    std::stop_token) override {
     GYRE_RETURN_IF_ERROR(Hear("ReportCheckpoint", [&] {
       c_.records_[report.attempt.job_id].checkpoints.push_back(report);
     }));
@@ -193,6 +204,8 @@ class FakeClient : public CoordinatorClient {
   FakeCoordinator& c_;
 };
 
-inline std::unique_ptr<CoordinatorClient> FakeCoordinator::Client() { return std::make_unique<FakeClient>(*this); }
+inline std::unique_ptr<CoordinatorClient> FakeCoordinator::Client() {
+  return std::make_unique<FakeClient>(*this);
+}
 
 }  // namespace gyre

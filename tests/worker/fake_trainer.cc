@@ -1,27 +1,28 @@
-// Speaks the protocol of trainer/serve.h without training: the job's "script" says what it does, word by word.
-//   "point"  says a point (metric "m", step and tokens counted up, value = step / 3)   "points:N"  N of them
-//   "progress" "checkpoint"   says one      "done" "error"   ends the job so
-//   "wait"   until a command comes: after stop it says checkpoint and done (stopped), after checkpoint it says one and
+// Speaks the protocol of trainer/serve.h without training: the job's "script" says what it does,
+// word by word.
+//   "point"  says a point (metric "m", step and tokens counted up, value = step / 3)   "points:N"
+//   N of them "progress" "checkpoint"   says one      "done" "error"   ends the job so "wait" until
+//   a command comes: after stop it says checkpoint and done (stopped), after checkpoint it says one
+//   and
 //            goes on waiting
 //   "deaf"   ignores every command from now on; still exits at end of file
 //   "garbage" "huge" "silence"   says what is no message; says a line without end; closes fd 3
 //   "kill:N" "exit:N"   raises signal N; exits with code N after a last word on stderr
-//   "child"  leaves behind a process that lives on     "stubborn"  doesn't even exit at end of file from now on
+//   "child"  leaves behind a process that lives on     "stubborn"  doesn't even exit at end of file
+//   from now on
 // FAKE_TRAINER_PROTOCOL in the environment is the protocol it says it speaks.
 
-#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <mutex>
-#include <condition_variable>
 #include <deque>
 #include <iostream>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -68,7 +69,8 @@ class Job {
   explicit Job(const Json& run) : run_(run) {}
 
   void Do() {
-    std::fprintf(stderr, "job begins, threads %s, pid %d\n", std::getenv("OMP_NUM_THREADS"), getpid());
+    std::fprintf(stderr, "job begins, threads %s, pid %d\n", std::getenv("OMP_NUM_THREADS"),
+                 getpid());
     for (const auto& word : run_.at("job").at("script")) {
       if (!Do(word.get<std::string>())) return;
     }
@@ -82,13 +84,26 @@ class Job {
     if (verb == "point" || verb == "points") {
       for (int i = 0; i < number; ++i) {
         ++step_;
-        Say({{"type", "point"}, {"metric", "m"}, {"step", step_}, {"tokens", step_ * 10}, {"value", step_ / 3.0}});
+        Say({{"type", "point"},
+             {"metric", "m"},
+             {"step", step_},
+             {"tokens", step_ * 10},
+             {"value", step_ / 3.0}});
       }
     } else if (verb == "nan") {
       ++step_;
-      Say({{"type", "point"}, {"metric", "m"}, {"step", step_}, {"tokens", step_ * 10}, {"value", nullptr}, {"special", "nan"}});
+      Say({{"type", "point"},
+           {"metric", "m"},
+           {"step", step_},
+           {"tokens", step_ * 10},
+           {"value", nullptr},
+           {"special", "nan"}});
     } else if (verb == "progress") {
-      Say({{"type", "progress"}, {"step", step_}, {"tokens", step_ * 10}, {"tokens_per_second", 5.5}, {"loss", 2.5}});
+      Say({{"type", "progress"},
+           {"step", step_},
+           {"tokens", step_ * 10},
+           {"tokens_per_second", 5.5},
+           {"loss", 2.5}});
     } else if (verb == "checkpoint") {
       SayCheckpoint();
     } else if (verb == "done") {
@@ -111,6 +126,7 @@ class Job {
       close(3);
       while (true) pause();
     } else if (verb == "kill") {
+      signal(number, SIG_DFL);  // a sanitizer may have its own ideas
       raise(number);
     } else if (verb == "exit") {
       std::fprintf(stderr, "something is wrong here\n");
@@ -137,11 +153,22 @@ class Job {
   }
 
   void SayCheckpoint() {
-    Say({{"type", "checkpoint"}, {"hash", std::string(64, 'a')}, {"bytes", 7}, {"step", step_}, {"tokens", step_ * 10}, {"weights_only", false}});
+    Say({{"type", "checkpoint"},
+         {"hash", std::string(64, 'a')},
+         {"bytes", 7},
+         {"step", step_},
+         {"tokens", step_ * 10},
+         {"weights_only", false}});
   }
   void SayDone(bool stopped) {
-    Say({{"type", "done"}, {"step", step_}, {"tokens", step_ * 10}, {"stopped", stopped}, {"diverged_at_step", nullptr},
-         {"tokens_per_second", 9.5}, {"peak_memory_bytes", 1000}, {"fingerprint", {{"backend", "fake"}}}});
+    Say({{"type", "done"},
+         {"step", step_},
+         {"tokens", step_ * 10},
+         {"stopped", stopped},
+         {"diverged_at_step", nullptr},
+         {"tokens_per_second", 9.5},
+         {"peak_memory_bytes", 1000},
+         {"fingerprint", {{"backend", "fake"}}}});
   }
 
   const Json run_;
@@ -155,7 +182,10 @@ int main() {
   std::thread(ReadCommands).detach();
   int protocol = 1;
   if (const char* wanted = std::getenv("FAKE_TRAINER_PROTOCOL")) protocol = std::atoi(wanted);
-  Say({{"type", "hello"}, {"version", "test"}, {"protocol", protocol}, {"fingerprint", {{"backend", "fake"}}}});
+  Say({{"type", "hello"},
+       {"version", "test"},
+       {"protocol", protocol},
+       {"fingerprint", {{"backend", "fake"}}}});
   while (true) {
     const Json command = NextCommand();
     if (command.at("type") == "run") Job(command).Do();

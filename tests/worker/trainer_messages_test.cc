@@ -19,20 +19,31 @@ T Parsed(const std::string& line) {
 }
 
 TEST(TrainerMessages, EachTypeIsRead) {
-  EXPECT_EQ(Parsed<TrainerHello>(R"({"type":"hello","version":"0.1.0","protocol":1,"fingerprint":{"a":1}})").fingerprint,
+  EXPECT_EQ(Parsed<TrainerHello>(
+                R"({"type":"hello","version":"0.1.0","protocol":1,"fingerprint":{"a":1}})")
+                .fingerprint,
             R"({"a":1})");
-  EXPECT_EQ(Parsed<Point>(R"({"type":"point","metric":"train/loss","step":3,"tokens":30,"value":0.1})").value, 0.1);
-  EXPECT_EQ(Parsed<Progress>(R"({"type":"progress","step":3,"tokens":30,"tokens_per_second":9,"loss":1})").loss, 1);
-  EXPECT_TRUE(Parsed<Checkpoint>(
-                  R"({"type":"checkpoint","hash":"ab","bytes":4,"step":3,"tokens":30,"weights_only":true})")
-                  .weights_only);
+  EXPECT_EQ(
+      Parsed<Point>(R"({"type":"point","metric":"train/loss","step":3,"tokens":30,"value":0.1})")
+          .value,
+      0.1);
+  EXPECT_EQ(
+      Parsed<Progress>(R"({"type":"progress","step":3,"tokens":30,"tokens_per_second":9,"loss":1})")
+          .loss,
+      1);
+  EXPECT_TRUE(
+      Parsed<Checkpoint>(
+          R"({"type":"checkpoint","hash":"ab","bytes":4,"step":3,"tokens":30,"weights_only":true})")
+          .weights_only);
   const auto done = Parsed<TrainerDone>(
       R"({"type":"done","step":3,"tokens":30,"stopped":false,"diverged_at_step":2,"tokens_per_second":1.5,)"
       R"("peak_memory_bytes":5,"fingerprint":{}})");
   EXPECT_EQ(done.diverged_at_step, 2);
   EXPECT_EQ(done.peak_memory_bytes, 5);
-  EXPECT_EQ(Parsed<TrainerError>(R"({"type":"error","code":"DATA_LOSS","message":"torn"})").status, DataLoss("torn"));
-  EXPECT_EQ(Parsed<TrainerError>(R"({"type":"error","code":"NEW","message":"?"})").status, Internal("?"));
+  EXPECT_EQ(Parsed<TrainerError>(R"({"type":"error","code":"DATA_LOSS","message":"torn"})").status,
+            DataLoss("torn"));
+  EXPECT_EQ(Parsed<TrainerError>(R"({"type":"error","code":"NEW","message":"?"})").status,
+            Internal("?"));
 }
 
 TEST(TrainerMessages, WhatJsonHasNoNumberForIsReadBesideTheNull) {
@@ -43,25 +54,30 @@ TEST(TrainerMessages, WhatJsonHasNoNumberForIsReadBesideTheNull) {
 }
 
 TEST(TrainerMessages, WhatIsWrongIsNamed) {
-  const auto fault = [](const std::string& line) { return ParseTrainerMessage(line).status().message(); };
+  const auto fault = [](const std::string& line) {
+    return ParseTrainerMessage(line).status().message();
+  };
   EXPECT_THAT(fault("hello?"), HasSubstr("no JSON object: 'hello?'"));
   EXPECT_THAT(fault("[1]"), HasSubstr("no JSON object"));
   EXPECT_THAT(fault(""), HasSubstr("no JSON object"));
   EXPECT_THAT(fault(R"({"step":1})"), HasSubstr("'type'"));
   EXPECT_THAT(fault(R"({"type":"song"})"), HasSubstr("unknown type"));
   EXPECT_THAT(fault(R"({"type":"point","metric":7})"), HasSubstr("'metric'"));
-  EXPECT_THAT(fault(R"({"type":"point","metric":"m","step":1.5,"tokens":1,"value":1})"), HasSubstr("'step'"));
+  EXPECT_THAT(fault(R"({"type":"point","metric":"m","step":1.5,"tokens":1,"value":1})"),
+              HasSubstr("'step'"));
   EXPECT_LT(fault(std::string(1000000, 'x')).size(), 400u);
   EXPECT_THAT(fault("\x1b[31m\xff"), HasSubstr("'?[31m?'"));
 }
 
 TEST(TrainerMessages, TheRunCommandIsOneLineWithTheJobInIt) {
-  const auto command = RunCommand({.job = "{\"seed\": 18446744073709551615,\n \"x\": 0.1}", .checkpoint_hash = "ab", .cpus = 2},
-                                  "/home/x");
+  const auto command = RunCommand(
+      {.job = "{\"seed\": 18446744073709551615,\n \"x\": 0.1}", .checkpoint_hash = "ab", .cpus = 2},
+      "/home/x");
   ASSERT_TRUE(command.ok());
-  EXPECT_EQ(*command,
-            R"({"type":"run","job":{"seed":18446744073709551615,"x":0.1},"resume_from":"ab","threads":2,"home":"/home/x"})"
-            "\n");
+  EXPECT_EQ(
+      *command,
+      R"({"type":"run","job":{"seed":18446744073709551615,"x":0.1},"resume_from":"ab","threads":2,"home":"/home/x"})"
+      "\n");
   EXPECT_EQ(RunCommand({.job = "[]"}, "").status().code(), StatusCode::kInvalidArgument);
 }
 

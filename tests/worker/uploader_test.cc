@@ -54,11 +54,13 @@ TEST_F(UploaderTest, ACheckpointComesAfterThePointsBeforeIt) {
 
 TEST_F(UploaderTest, MemoryIsBoundedByHavingTheCallerWait) {
   coordinator_.Fail("ReportPoints", Unavailable("no connection"), 3);
-  Uploader uploader(kAttempt, *client_, {.batch_points = 2, .batch_wait = Millis(1), .max_waiting = 4});
+  Uploader uploader(kAttempt, *client_,
+                    {.batch_points = 2, .batch_wait = Millis(1), .max_waiting = 4});
   auto adding = std::async(std::launch::async, [&] {
     for (int step = 1; step <= 50; ++step) EXPECT_TRUE(uploader.AddPoint(At(step)));
   });
-  ASSERT_TRUE(coordinator_.AwaitCalls("ReportPoints", 2));  // on its second try, with at most 2 + 4 taken from us
+  ASSERT_TRUE(coordinator_.AwaitCalls("ReportPoints",
+                                      2));  // on its second try, with at most 2 + 4 taken from us
   EXPECT_EQ(adding.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
   adding.wait();
   EXPECT_TRUE(uploader.Finish({}).ok());
@@ -82,7 +84,8 @@ TEST_F(UploaderTest, DropFreesACallerThatWaits) {
 TEST_F(UploaderTest, NotOursAnyMoreEndsItAndSaysSo) {
   coordinator_.Fail("ReportPoints", FailedPrecondition("over"));
   std::promise<void> ended;
-  Uploader uploader(kAttempt, *client_, {.batch_wait = Millis(1), .on_ended = [&] { ended.set_value(); }});
+  Uploader uploader(kAttempt, *client_,
+                    {.batch_wait = Millis(1), .on_ended = [&] { ended.set_value(); }});
   ASSERT_TRUE(uploader.AddPoint(At(1)));
   ended.get_future().wait();
   EXPECT_FALSE(uploader.AddPoint(At(2)));

@@ -1,5 +1,6 @@
-// SIGKILL of the worker ends its trainers, each way by itself: end of file on their stdin, and the signal that follows
-// the thread that spawned them. The worker here is a process of its own, this program run again.
+// SIGKILL of the worker ends its trainers, each way by itself: end of file on their stdin, and the
+// signal that follows the thread that spawned them. The worker here is a process of its own, this
+// program run again.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -32,10 +33,12 @@ int BeWorker(const std::filesystem::path& home) {
   FakeCoordinator coordinator;
   coordinator.Offer(1, R"(["child", "point", "wait"])");
   coordinator.Offer(2, R"(["stubborn", "point", "deaf"])");
-  auto worker = Worker::Start({.slots = 2, .home = home, .trainer = GYRE_FAKE_TRAINER}, coordinator.Client());
+  auto worker =
+      Worker::Start({.slots = 2, .home = home, .trainer = GYRE_FAKE_TRAINER}, coordinator.Client());
   if (!worker.ok() || !coordinator.AwaitPoint(1) || !coordinator.AwaitPoint(2)) return 1;
   for (const char* job : {"1", "2"}) {
-    const std::string log = *ReadFile(home / "logs" / ("job-" + std::string(job) + "-attempt-1.log"));
+    const std::string log =
+        *ReadFile(home / "logs" / ("job-" + std::string(job) + "-attempt-1.log"));
     const std::string pid = log.substr(log.find("pid ") + 4);
     if (write(STDOUT_FILENO, pid.data(), pid.size()) < 0) return 1;
   }
@@ -75,7 +78,8 @@ TEST(WorkerDeath, TakesItsTrainersWithIt) {
   waitpid(worker, nullptr, 0);
   EXPECT_TRUE(Ends(trainers[0]));
   EXPECT_TRUE(Ends(trainers[1]));
-  kill(-trainers[0], SIGKILL);  // what the fake leaves behind on purpose; the real one starts no processes
+  kill(-trainers[0],
+       SIGKILL);  // what the fake leaves behind on purpose; the real one starts no processes
   std::filesystem::remove_all(home);
 }
 
