@@ -5,10 +5,10 @@
 // is the specification in plain loops; every other backend is held against it by one conformance suite.
 //
 // Standard C++ only, so that a plug-in needs nothing else of ours. Calls are carried out in the order they are made,
-// but not necessarily before they return; Read waits. Operations report nothing: an error of the device is kept, later
-// operations do nothing, and the next Read returns it. Shapes are row-major. In what follows N = rows * length tokens,
+// but not necessarily before they return; Read waits. Operations report nothing: an error of the device is kept, what
+// follows it is undefined, and the next Read returns it. Shapes are row-major. In what follows N = rows * length tokens,
 // C = hidden, H = heads, K = kv_heads, d = head_dim, I = intermediate, V = vocabulary. "assigns" and "adds to" are
-// meant literally; whatever isn't named as written stays as it was. Output and input memory never overlap. Sums that
+// meant literally; whatever isn't named as written stays as it was. What is read and what is written never overlap. Sums that
 // run over tokens are carried out in an order that depends on the shapes and the number of threads alone.
 // One thread at a time uses a Backend.
 

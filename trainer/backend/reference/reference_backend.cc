@@ -17,7 +17,11 @@ namespace {
 
 template <typename Element, typename Tag>
 BackendError AllocateZeros(int64_t count, Place<Tag>* place) {
-  *place = {new (std::nothrow) Element[static_cast<size_t>(std::max<int64_t>(count, 1))](), 0};
+  constexpr int64_t kMost = int64_t{1} << 40;  // nobody waits for plain loops over more
+  *place = {};
+  if (count <= kMost) {
+    place->memory = new (std::nothrow) Element[static_cast<size_t>(std::max<int64_t>(count, 1))]();
+  }
   if (*place) return {};
   return {BackendError::Kind::kOutOfMemory,
           "no memory for " + std::to_string(count) + " elements"};

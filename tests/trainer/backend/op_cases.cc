@@ -1,0 +1,337 @@
+#include "base/random.h"
+#include "tests/trainer/backend/op_case.h"
+
+namespace gyre {
+namespace {
+
+std::vector<double> Normals(const std::string& purpose, int64_t count, double scale = 1,
+                            double mean = 0) {
+  const Random random(7, purpose);
+  std::vector<double> values;
+  for (int64_t i = 0; i < count; ++i) {
+    // Rounded, so that float and double backends start from the same numbers.
+    values.push_back(static_cast<float>(mean + scale * random.Normal(0, i)));
+  }
+  return values;
+}
+
+std::vector<int32_t> Below(const std::string& purpose, int64_t count, int n, int lowest = 0) {
+  const Random random(7, purpose);
+  std::vector<int32_t> values;
+  for (int64_t i = 0; i < count; ++i) {
+    values.push_back(lowest + static_cast<int32_t>(random.Below(n - lowest, 0, i)));
+  }
+  return values;
+}
+
+std::string Text(std::initializer_list<int> numbers) {
+  std::string text;
+  for (const int number : numbers) text += "_" + std::to_string(number);
+  return text;
+}
+
+OpCase EmbeddingCase(int tokens, int hidden, int vocab, double scale) {
+  OpCase c;
+  c.name = "Embedding" + Text({tokens, hidden, vocab});
+  c.shape = {tokens, tokens, hidden, 1, vocab, 1, 1, 1};
+  c.reals = {{"table", Normals("table", vocab * hidden)},
+             {"x", Normals("x", tokens * hidden)},
+             {"dx", Normals("dx", tokens * hidden)},
+             {"d_table", Normals("d_table", vocab * hidden)}};
+  c.ints = {{"ids", Below("ids", tokens, vocab)}};
+  const auto op = [=](const Places& p) {
+    return Embedding{tokens, hidden, scale, p.I("ids"), p.R("table"), p.R("x")};
+  };
+  c.forward = [=](Backend& b, const Places& p) { b.EmbeddingForward(op(p)); };
+  c.backward = [=](Backend& b, const Places& p) {
+    b.EmbeddingBackward(op(p), p.R("dx"), p.R("d_table"));
+  };
+  c.outputs = {"x"};
+  c.output = "x", c.cotangent = "dx";
+  c.gradients = {{"table", "d_table", true}};
+  return c;
+}
+
+OpCase NormCase(int tokens, int hidden, NormKind kind) {
+  OpCase c;
+  c.name = "Norm" + Text({tokens, hidden, kind.one_plus});
+  c.shape = {tokens, tokens, hidden, 1, 1, 1, 1, 1};
+  c.reals = {{"x", Normals("x", tokens * hidden, 2)},
+             {"weight", Normals("weight", hidden, 0.5, kind.one_plus ? 0 : 1)},
+             {"y", Normals("y", tokens * hidden)},
+             {"inverse_rms", Normals("rms", tokens)},
+             {"dy", Normals("dy", tokens * hidden)},
+             {"dx", Normals("dx", tokens * hidden)},
+             {"d_weight", Normals("d_weight", hidden)}};
+  const auto op = [=](const Places& p) {
+    return Norm{tokens, hidden, kind, p.R("x"), p.R("weight"), p.R("y"), p.R("inverse_rms")};
+  };
+  c.forward = [=](Backend& b, const Places& p) { b.NormForward(op(p)); };
+  c.backward = [=](Backend& b, const Places& p) {
+    b.NormBackward(op(p), p.R("dy"), p.R("dx"), p.R("d_weight"));
+  };
+  c.outputs = {"y", "inverse_rms"};
+  c.output = "y", c.cotangent = "dy";
+  c.gradients = {{"x", "dx", false}, {"weight", "d_weight", true}};
+  return c;
+}
+
+struct QkvVariant {
+  const char* name;
+  int rows, length, hidden, heads, kv_heads, head_dim;
+  bool one_plus, qk_norm;
+  std::vector<PairRun> runs;
+};
+
+OpCase NormQkvCase(const QkvVariant& v) {
+  OpCase c;
+  c.name = std::string("NormQkv_") + v.name;
+  const int tokens = v.rows * v.length, d = v.head_dim, pairs = d / 2;
+  const int width = (v.heads + 2 * v.kv_heads) * d, turned = v.heads + v.kv_heads;
+  c.shape = {tokens, v.length, v.hidden, 1, 1, v.heads, v.kv_heads, d};
+  c.reals = {{"x", Normals("x", tokens * v.hidden)},
+             {"norm", Normals("norm", v.hidden, 0.3, v.one_plus ? 0 : 1)},
+             {"weight", Normals("weight", width * v.hidden, 0.3)},
+             {"cosine", Normals("cosine", v.length * pairs)},
+             {"sine", Normals("sine", v.length * pairs)},
+             {"inverse_rms", Normals("rms", tokens)},
+             {"qkv", Normals("qkv", tokens * width)},
+             {"d_qkv", Normals("d_qkv", tokens * width)},
+             {"dx", Normals("dx", tokens * v.hidden)},
+             {"d_norm", Normals("d_norm", v.hidden)},
+             {"d_weight", Normals("d_weight", width * v.hidden)}};
+  c.outputs = {"inverse_rms", "qkv"};
+  c.gradients = {{"x", "dx", true}, {"norm", "d_norm", true}, {"weight", "d_weight", true}};
+  if (v.qk_norm) {
+    c.reals["q_norm"] = Normals("q_norm", d, 0.3, 1);
+    c.reals["k_norm"] = Normals("k_norm", d, 0.3, 1);
+    c.reals["raw_qk"] = Normals("raw_qk", tokens * turned * d);
+    c.reals["qk_rms"] = Normals("qk_rms", tokens * turned);
+    c.reals["d_q_norm"] = Normals("d_q_norm", d);
+    c.reals["d_k_norm"] = Normals("d_k_norm", d);
+    c.outputs.insert(c.outputs.end(), {"raw_qk", "qk_rms"});
+    c.gradients.insert(c.gradients.end(),
+                       {{"q_norm", "d_q_norm", true}, {"k_norm", "d_k_norm", true}});
+  }
+  const auto run = [v, pairs](Backend& b, const Places& p, bool backward) {
+    const RotationTable table{p.R("cosine"), p.R("sine"), pairs, v.runs};
+    NormQkv op{v.rows, v.length, v.hidden, v.heads, v.kv_heads, v.head_dim,
+               NormKind{1e-5, v.one_plus}, p.R("x"), p.R("norm"), p.R("weight"), {}, {}, &table,
+               p.R("inverse_rms"), p.R("qkv"), {}, {}};
+    NormQkvGradients g{p.R("d_qkv"), p.R("dx"), p.R("d_norm"), p.R("d_weight"), {}, {}};
+    if (v.qk_norm) {
+      op.q_norm = p.R("q_norm"), op.k_norm = p.R("k_norm");
+      op.raw_qk = p.R("raw_qk"), op.qk_inverse_rms = p.R("qk_rms");
+      g.d_q_norm = p.R("d_q_norm"), g.d_k_norm = p.R("d_k_norm");
+    }
+    backward ? b.NormQkvBackward(op, g) : b.NormQkvForward(op);
+  };
+  c.forward = [run](Backend& b, const Places& p) { run(b, p, false); };
+  c.backward = [run](Backend& b, const Places& p) { run(b, p, true); };
+  c.output = "qkv", c.cotangent = "d_qkv";
+  c.destroyed = {"d_qkv"};
+  return c;
+}
+
+struct AttentionVariant {
+  const char* name;
+  int rows, length, heads, kv_heads, head_dim, window;
+  bool alibi, documents;
+};
+
+OpCase AttentionCase(const AttentionVariant& v) {
+  OpCase c;
+  c.name = std::string("Attention_") + v.name;
+  const int tokens = v.rows * v.length, width = (v.heads + 2 * v.kv_heads) * v.head_dim;
+  c.shape = {tokens, v.length, 1, 1, 1, v.heads, v.kv_heads, v.head_dim};
+  c.reals = {{"qkv", Normals("qkv", tokens * width)},
+             {"slopes", Normals("slopes", v.heads, 0.2)},
+             {"output", Normals("output", tokens * v.heads * v.head_dim)},
+             {"lse", Normals("lse", tokens * v.heads)},
+             {"d_output", Normals("d_output", tokens * v.heads * v.head_dim)},
+             {"d_qkv", Normals("d_qkv", tokens * width)}};
+  c.ints["starts"] = {};
+  for (int row = 0; row < v.rows; ++row) {
+    int start = 0;
+    for (int t = 0; t < v.length; ++t) {
+      if ((t * 5 + row * 3) % 17 == 0) start = t;
+      c.ints["starts"].push_back(start);
+    }
+  }
+  const auto op = [v](const Places& p) {
+    return Attention{v.rows, v.length, v.heads, v.kv_heads, v.head_dim, v.window,
+                     v.alibi ? p.R("slopes") : Reals(), v.documents ? p.I("starts") : Ints(),
+                     p.R("qkv"), p.R("output"), p.R("lse")};
+  };
+  c.forward = [op](Backend& b, const Places& p) { b.AttentionForward(op(p)); };
+  c.backward = [op](Backend& b, const Places& p) {
+    b.AttentionBackward(op(p), {p.R("d_output"), p.R("d_qkv")});
+  };
+  c.outputs = {"output", "lse"};
+  c.output = "output", c.cotangent = "d_output";
+  c.gradients = {{"qkv", "d_qkv", false}};
+  return c;
+}
+
+OpCase LinearResidualCase(int tokens, int inputs, int outputs) {
+  OpCase c;
+  c.name = "LinearResidual" + Text({tokens, inputs, outputs});
+  c.shape = {tokens, tokens, outputs, inputs, 1, 1, 1, 1};
+  c.reals = {{"x", Normals("x", tokens * inputs)},
+             {"weight", Normals("weight", outputs * inputs, 0.3)},
+             {"residual", Normals("residual", tokens * outputs)},
+             {"y", Normals("y", tokens * outputs)},
+             {"dy", Normals("dy", tokens * outputs)},
+             {"dx", Normals("dx", tokens * inputs)},
+             {"d_weight", Normals("d_weight", outputs * inputs)}};
+  const auto op = [=](const Places& p) {
+    return LinearResidual{tokens, inputs, outputs, p.R("x"), p.R("weight"), p.R("residual"),
+                          p.R("y")};
+  };
+  c.forward = [=](Backend& b, const Places& p) { b.LinearResidualForward(op(p)); };
+  c.backward = [=](Backend& b, const Places& p) {
+    b.LinearResidualBackward(op(p), {p.R("dy"), p.R("dx"), p.R("d_weight")});
+  };
+  c.outputs = {"y"};
+  c.output = "y", c.cotangent = "dy";
+  c.gradients = {{"x", "dx", false}, {"weight", "d_weight", true}};
+  return c;
+}
+
+OpCase NormGateUpCase(int tokens, int hidden, int inner, Activation activation, bool one_plus) {
+  OpCase c;
+  c.name = "NormGateUp" + Text({tokens, hidden, inner, one_plus}) +
+           (activation == Activation::kSilu ? "_silu" : "_gelu");
+  c.shape = {tokens, tokens, hidden, inner, 1, 1, 1, 1};
+  c.reals = {{"x", Normals("x", tokens * hidden)},
+             {"norm", Normals("norm", hidden, 0.3, one_plus ? 0 : 1)},
+             {"weight", Normals("weight", 2 * inner * hidden, 0.4)},
+             {"inverse_rms", Normals("rms", tokens)},
+             {"gate_up", Normals("gate_up", tokens * 2 * inner)},
+             {"activated", Normals("activated", tokens * inner)},
+             {"d_activated", Normals("d_activated", tokens * inner)},
+             {"dx", Normals("dx", tokens * hidden)},
+             {"d_norm", Normals("d_norm", hidden)},
+             {"d_weight", Normals("d_weight", 2 * inner * hidden)}};
+  const auto op = [=](const Places& p) {
+    return NormGateUp{tokens, hidden, inner, NormKind{1e-5, one_plus}, activation, p.R("x"),
+                      p.R("norm"), p.R("weight"), p.R("inverse_rms"), p.R("gate_up"),
+                      p.R("activated")};
+  };
+  c.forward = [=](Backend& b, const Places& p) { b.NormGateUpForward(op(p)); };
+  c.backward = [=](Backend& b, const Places& p) {
+    b.NormGateUpBackward(op(p), {p.R("d_activated"), p.R("dx"), p.R("d_norm"), p.R("d_weight")});
+  };
+  c.outputs = {"inverse_rms", "gate_up", "activated"};
+  c.output = "activated", c.cotangent = "d_activated";
+  c.gradients = {{"x", "dx", true}, {"norm", "d_norm", true}, {"weight", "d_weight", true}};
+  c.destroyed = {"gate_up"};
+  return c;
+}
+
+OpCase CrossEntropyCase(int tokens, int hidden, int vocab) {
+  OpCase c;
+  c.name = "LinearCrossEntropy" + Text({tokens, hidden, vocab});
+  c.shape = {tokens, tokens, hidden, 1, vocab, 1, 1, 1};
+  c.reals = {{"x", Normals("x", tokens * hidden, 2)},
+             {"weight", Normals("weight", vocab * hidden)},
+             {"nll", Normals("nll", tokens)},
+             {"ones", std::vector<double>(static_cast<size_t>(tokens), 1.0)},
+             {"dx", Normals("dx", tokens * hidden)},
+             {"d_weight", Normals("d_weight", vocab * hidden)}};
+  c.ints = {{"targets", Below("targets", tokens, vocab, -1)}};
+  c.ints["targets"][0] = -1;
+  const auto op = [=](const Places& p) {
+    return LinearCrossEntropy{tokens, hidden, vocab, p.I("targets"), p.R("x"), p.R("weight"),
+                              p.R("nll")};
+  };
+  c.forward = [=](Backend& b, const Places& p) { b.LinearCrossEntropyForward(op(p)); };
+  c.backward = [=](Backend& b, const Places& p) {
+    b.LinearCrossEntropyForwardBackward(op(p), {p.R("dx"), p.R("d_weight")});
+  };
+  c.outputs = {"nll"};
+  c.output = "nll", c.cotangent = "ones";
+  c.gradients = {{"x", "dx", false}, {"weight", "d_weight", true}};
+  return c;
+}
+
+OpCase LinearCase(int tokens, int inputs, int outputs) {
+  OpCase c;
+  c.name = "Linear" + Text({tokens, inputs, outputs});
+  c.reals = {{"x", Normals("x", tokens * inputs)},
+             {"weight", Normals("weight", outputs * inputs)},
+             {"y", Normals("y", tokens * outputs)}};
+  c.forward = [=](Backend& b, const Places& p) {
+    b.Linear(tokens, inputs, outputs, p.R("x"), p.R("weight"), p.R("y"));
+  };
+  c.outputs = {"y"};
+  return c;
+}
+
+// Norm2 and AdamW in a row, as a step has them.
+OpCase AdamWCase(int count, double clip_norm, double weight_decay, int step) {
+  OpCase c;
+  c.name = "AdamW" + Text({count, static_cast<int>(clip_norm), weight_decay > 0, step});
+  c.reals = {{"gradient", Normals("gradient", count, 3)},
+             {"norm", {1.5}},
+             {"weight", Normals("weight", count)},
+             {"m", Normals("m", count, 0.1)},
+             {"v", std::vector<double>()}};
+  for (const double value : Normals("v", count, 0.1)) c.reals["v"].push_back(std::abs(value));
+  c.forward = [=](Backend& b, const Places& p) {
+    b.Norm2(p.R("gradient"), count, p.R("norm"));
+    AdamW op;
+    op.count = count, op.step = step;
+    op.lr = 0.01, op.beta1 = 0.9, op.beta2 = 0.95, op.epsilon = 1e-8;
+    op.weight_decay = weight_decay, op.clip_norm = clip_norm, op.gradient_scale = 0.125;
+    op.gradient = p.R("gradient"), op.gradient_norm = p.R("norm");
+    op.weight = p.R("weight"), op.first_moment = p.R("m"), op.second_moment = p.R("v");
+    b.AdamWStep(op);
+  };
+  c.outputs = {"norm", "weight", "m", "v"};
+  return c;
+}
+
+}  // namespace
+
+std::vector<OpCase> AllOpCases() {
+  const std::vector<PairRun> half = {{0, 0, 4, 1, 4}};
+  const std::vector<PairRun> interleaved = {{0, 0, 1, 2, 4}};
+  const std::vector<PairRun> slices = {{0, 0, 2, 1, 2}, {3, 5, 7, 1, 1}};  // as respaced has them
+  return {
+      EmbeddingCase(11, 5, 4, 1),
+      EmbeddingCase(300, 33, 50, 5.5),
+      NormCase(7, 19, {1e-5, false}),
+      NormCase(300, 32, {1e-3, true}),
+      NormQkvCase({"half", 2, 5, 12, 3, 1, 8, false, false, half}),
+      NormQkvCase({"interleaved", 2, 5, 9, 2, 2, 8, true, false, interleaved}),
+      NormQkvCase({"slices", 1, 6, 8, 2, 1, 8, false, false, slices}),
+      NormQkvCase({"nothing_turns", 2, 3, 7, 1, 1, 5, false, false, {}}),
+      NormQkvCase({"qk_norm", 3, 7, 10, 4, 2, 8, false, true, half}),
+      NormQkvCase({"qk_norm_gemma", 1, 4, 6, 2, 1, 8, true, true, {}}),
+      NormQkvCase({"many_rows", 5, 70, 16, 2, 2, 8, false, true, half}),
+      AttentionCase({"one_token", 2, 1, 2, 1, 4, 0, false, false}),
+      AttentionCase({"plain", 2, 9, 2, 2, 5, 0, false, false}),
+      AttentionCase({"grouped", 1, 20, 6, 2, 8, 0, false, false}),
+      AttentionCase({"window", 2, 33, 2, 1, 8, 7, false, false}),
+      AttentionCase({"window_of_one", 1, 10, 1, 1, 4, 1, false, false}),
+      AttentionCase({"alibi", 1, 21, 3, 1, 8, 0, true, false}),
+      AttentionCase({"documents", 3, 40, 2, 2, 4, 0, false, true}),
+      AttentionCase({"everything", 2, 150, 4, 2, 8, 50, true, true}),
+      AttentionCase({"several_tiles", 1, 200, 2, 1, 16, 0, false, false}),
+      AttentionCase({"window_over_tiles", 1, 200, 1, 1, 8, 20, false, false}),
+      LinearResidualCase(9, 7, 5),
+      LinearResidualCase(530, 24, 17),
+      NormGateUpCase(6, 9, 11, Activation::kSilu, false),
+      NormGateUpCase(6, 9, 11, Activation::kGeluTanh, true),
+      NormGateUpCase(300, 16, 40, Activation::kSilu, false),
+      CrossEntropyCase(5, 6, 7),
+      CrossEntropyCase(300, 12, 61),
+      LinearCase(3, 17, 29),
+      AdamWCase(1000, 1, 0.1, 1),
+      AdamWCase(37, 0, 0, 3),
+      AdamWCase(100000, 1000, 0.1, 1000),
+  };
+}
+
+}  // namespace gyre
