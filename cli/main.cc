@@ -9,6 +9,10 @@ int main(int argc, char** argv) {
   int exit_code = 0;
 
   gyre::AddWorkerCommand(app, &exit_code);
+  gyre::AddStatusCommand(app, &exit_code);
+  gyre::AddCancelCommand(app, &exit_code);
+  gyre::AddCompareCommand(app, &exit_code);
+  gyre::AddQueryCommand(app, &exit_code);
   gyre::AddVersionCommand(app, &exit_code);
 
   return gyre::ParseAndRun(app, argc, argv, &exit_code);

@@ -1,0 +1,81 @@
+#include "results/compare.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/coordinator_option.h"
+#include "cli/exit_code.h"
+#include "cli/output_comparison.h"
+#include "cli/sweep_client.h"
+#include "cli/terminal.h"
+
+namespace gyre {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> sweeps;
+  CompareOptions options;
+  std::string coordinator, database;
+  OutputFormat format = OutputFormat::kTable;
+};
+
+Result<Comparison> AskCoordinator(const Arguments& arguments) {
+  GYRE_ASSIGN_OR_RETURN(const auto client, SweepClient::Connect(arguments.coordinator));
+  const CompareOptions& options = arguments.options;
+  GYRE_ASSIGN_OR_RETURN(
+      const std::string json,
+      client->Compare(arguments.sweeps, options.metric, options.baseline, options.at_tokens));
+  return ComparisonFromJson(json);
+}
+
+Result<Comparison> ReadDatabase(const Arguments& arguments) {
+  GYRE_ASSIGN_OR_RETURN(const Database database, Database::OpenReadOnly(arguments.database));
+  return Compare(database, arguments.sweeps, arguments.options);
+}
+
+int RunCompare(const Arguments& arguments) {
+  const Result<Comparison> comparison =
+      arguments.database.empty() ? AskCoordinator(arguments) : ReadDatabase(arguments);
+  if (!comparison.ok()) return Fail(comparison.status());
+  const int width = TerminalOf(STDOUT_FILENO).width;
+  std::fputs(RenderComparison(*comparison, arguments.format, width).c_str(), stdout);
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddCompareCommand(CLI::App& app, int* exit_code) {
+  auto* command = app.add_subcommand(
+      "compare", "Compare variants: mean over seeds, paired differences, intervals");
+  command->footer(
+      "A row a variant: mean and standard deviation over seeds, the difference to the baseline "
+      "paired\n"
+      "seed by seed with its 95% interval and p-value (Student's t). Perplexities are compared by "
+      "their\n"
+      "logarithm, in nats. In CSV, text that a spreadsheet would take for a formula begins with a "
+      "'.\n\n"
+      "Examples:\n"
+      "  gyre compare quickstart --db results.db\n"
+      "  gyre compare table-2 --metric gcide/loss_sample --at 10000000 --format csv");
+  auto arguments = std::make_shared<Arguments>();
+  command->add_option("SWEEP", arguments->sweeps, "Names of sweeps")->required();
+  command->add_option("--metric", arguments->options.metric,
+                      "What to compare (default: perplexity on the first validation set)");
+  command->add_option("--baseline", arguments->options.baseline,
+                      "VARIANT, or SWEEP/VARIANT (default: the sweep's)");
+  command
+      ->add_option("--at", arguments->options.at_tokens,
+                   "Compare as of these tokens (default: at the end)")
+      ->check(CLI::PositiveNumber);
+  AddCoordinatorOption(command, &arguments->coordinator);
+  AddDatabaseOption(command, &arguments->database);
+  AddFormatOption(command, &arguments->format);
+  command->callback([arguments, exit_code] { *exit_code = RunCompare(*arguments); });
+}
+
+}  // namespace gyre

@@ -1,0 +1,142 @@
+#include "cli/follow.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/clock.h"
+#include "cli/progress.h"
+
+namespace gyre {
+namespace {
+
+constexpr Millis kDrawEvery{200};
+constexpr Millis kRefreshEvery{2000};  // without an event: what was trained meanwhile
+constexpr Millis kReconnectAfter{500};
+constexpr Millis kLastWords{1000};
+
+/// Events from the coordinator, in a thread of its own that connects again by itself.
+class EventQueue {
+ public:
+  EventQueue(SweepSource& source, int64_t after_id)
+      : source_(source), last_id_(after_id), thread_([this](std::stop_token stop) { Run(stop); }) {}
+
+  /// What has come since the last call; waits up to `wait` for something, shorter if `stop` is
+  /// requested.
+  std::deque<WatchedEvent> Take(Millis wait, std::stop_token stop) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, stop, wait, [this] { return news_; });
+    news_ = false;
+    return std::exchange(events_, {});
+  }
+
+  /// Why the connection is broken; OK while it stands.
+  Status failure() {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+  }
+
+ private:
+  void Run(std::stop_token stop) {
+    while (!stop.stop_requested()) {
+      const Status status = source_.Watch(
+          last_id_, [this](const WatchedEvent& event) { Push(event); }, stop);
+      std::unique_lock lock(mutex_);
+      news_ |= failure_.ok() != status.ok();
+      failure_ = status;
+      changed_.notify_all();
+      changed_.wait_for(lock, stop, kReconnectAfter, [] { return false; });
+    }
+  }
+
+  void Push(const WatchedEvent& event) {
+    const std::lock_guard lock(mutex_);
+    last_id_ = std::max(last_id_, event.id);
+    failure_ = OkStatus();
+    events_.push_back(event);
+    news_ = true;
+    changed_.notify_all();
+  }
+
+  SweepSource& source_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<WatchedEvent> events_;  // these three are guarded by mutex_
+  Status failure_;
+  bool news_ = false;
+  int64_t last_id_;  // written by the thread alone
+  std::jthread thread_;
+};
+
+bool MayPass(const Status& status) {
+  return status.code() == StatusCode::kUnavailable ||
+         status.code() == StatusCode::kDeadlineExceeded;
+}
+
+/// Asks for every sweep that has not ended. A coordinator that is away is no failure here.
+Status RefreshAll(SweepSource& source, SweepProgress* progress) {
+  const std::vector<SweepStatus> known = progress->sweeps();
+  for (const SweepStatus& sweep : known) {
+    if (sweep.ended()) continue;
+    const Result<SweepStatus> newer = source.GetSweep(sweep.name);
+    if (newer.ok()) {
+      progress->Refresh(*newer);
+    } else if (!MayPass(newer.status())) {
+      return newer.status();
+    }
+  }
+  return OkStatus();
+}
+
+Result<SweepProgress> Begin(SweepSource& source, const std::vector<std::string>& names) {
+  std::vector<SweepStatus> sweeps;
+  for (const std::string& name : names) {
+    GYRE_ASSIGN_OR_RETURN(SweepStatus sweep, source.GetSweep(name));
+    sweeps.push_back(std::move(sweep));
+  }
+  return SweepProgress(std::move(sweeps));
+}
+
+}  // namespace
+
+Result<std::vector<SweepStatus>> FollowSweeps(SweepSource& source,
+                                              const std::vector<std::string>& names,
+                                              ProgressDisplay& display, std::stop_token stop) {
+  GYRE_ASSIGN_OR_RETURN(SweepProgress progress, Begin(source, names));
+  EventQueue queue(source, progress.last_event_id());
+  bool was_connected = true;
+  Millis refreshed = Clock::Real().Now();
+  // The answer that everything has ended may overtake the last events.
+  const auto may_end = [&] {
+    return progress.ended() &&
+           (progress.caught_up() || Clock::Real().Now() - refreshed > kLastWords);
+  };
+  while (!may_end()) {
+    if (stop.stop_requested()) return Cancelled("interrupted");
+    std::vector<std::string> lines;
+    bool changed = false;
+    for (const WatchedEvent& event : queue.Take(kDrawEvery, stop)) {
+      changed |= progress.OnEvent(event, &lines);
+    }
+    for (const std::string& line : lines) display.Print(line);
+
+    const Status failure = queue.failure();
+    if (!failure.ok() && !MayPass(failure)) return failure;
+    if (failure.ok() != was_connected) {
+      display.Print(failure.ok() ? "connected again" : failure.message() + "; waiting for it");
+      was_connected = failure.ok();
+    }
+    if (!progress.ended() && (changed || Clock::Real().Now() - refreshed >= kRefreshEvery)) {
+      GYRE_RETURN_IF_ERROR(RefreshAll(source, &progress));
+      refreshed = Clock::Real().Now();
+    }
+    if (display.interactive()) display.Draw(progress.Lines(display.width(), display.height()));
+  }
+  display.Clear();
+  return progress.sweeps();
+}
+
+}  // namespace gyre

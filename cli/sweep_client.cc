@@ -1,0 +1,280 @@
+#include "cli/sweep_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+
+#include "gyre/v1/sweep_service.grpc.pb.h"
+#include "proto/grpc_status.h"
+#include "proto/protocol.h"
+
+namespace gyre {
+namespace {
+
+constexpr Millis kConnectDeadline{5000};
+constexpr Millis kDeadline{20000};
+constexpr Millis kSubmitDeadline{300000};  // 100,000 jobs are expanded and written
+constexpr Millis kQueryDeadline{60000};
+constexpr int kMaxMessageBytes = 64 << 20;
+
+gpr_timespec Deadline(Millis span) {
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                      gpr_time_from_millis(span.count(), GPR_TIMESPAN));
+}
+
+bool IsHostAndPort(const std::string& address) {
+  const size_t colon = address.rfind(':');
+  if (colon == std::string::npos || colon == 0 || address.size() - colon > 6) return false;
+  const std::string port = address.substr(colon + 1);
+  if (port.empty() || port.find_first_not_of("0123456789") != std::string::npos) return false;
+  const int number = std::atoi(port.c_str());
+  return number > 0 && number < 65536;
+}
+
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 200);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
+  arguments.SetInt(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
+  // http_proxy is for the web; a coordinator is on this machine or on this network.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+/// Until the first attempt has succeeded or failed: a refused connection is an answer, too.
+bool IsConnected(grpc::Channel& channel) {
+  const gpr_timespec deadline = Deadline(kConnectDeadline);
+  while (true) {
+    const grpc_connectivity_state state = channel.GetState(/*try_to_connect=*/true);
+    if (state == GRPC_CHANNEL_READY) return true;
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN) return false;
+    if (!channel.WaitForStateChange(state, deadline)) return false;
+  }
+}
+
+RunningJobStatus Read(const v1::RunningJob& job) {
+  RunningJobStatus status{.job_id = job.job_id(),
+                          .sweep = job.sweep(),
+                          .variant = job.variant(),
+                          .seed = job.seed(),
+                          .worker = job.worker(),
+                          .attempt = job.attempt(),
+                          .step = job.step(),
+                          .tokens = job.tokens(),
+                          .tokens_budget = job.tokens_budget(),
+                          .tokens_per_second = job.tokens_per_second(),
+                          .loss = std::nullopt};
+  if (std::isfinite(job.loss())) status.loss = job.loss();
+  return status;
+}
+
+SweepStatus Read(const v1::Sweep& sweep) {
+  SweepStatus status;
+  status.id = sweep.id();
+  status.name = sweep.name();
+  status.question = sweep.question();
+  status.intent = sweep.intent();
+  status.baseline = sweep.baseline();
+  status.submitted_at = sweep.submitted_at();
+  status.jobs = {.queued = sweep.jobs().queued(),
+                 .running = sweep.jobs().running(),
+                 .succeeded = sweep.jobs().succeeded(),
+                 .failed = sweep.jobs().failed(),
+                 .stopped_early = sweep.jobs().stopped_early(),
+                 .canceled = sweep.jobs().canceled()};
+  status.tokens_done = sweep.tokens_done();
+  status.tokens_budget = sweep.tokens_budget();
+  status.last_event_id = sweep.last_event_id();
+  for (const v1::RunningJob& job : sweep.running()) status.running.push_back(Read(job));
+  for (const v1::FailedJob& job : sweep.failures()) {
+    status.failures.push_back({job.job_id(), job.variant(), job.seed(), job.error()});
+  }
+  return status;
+}
+
+WorkerStatus Read(const v1::WorkerInfo& worker) {
+  return {.name = worker.name(),
+          .state = worker.state(),
+          .version = worker.version(),
+          .slots = worker.slots(),
+          .busy = worker.busy(),
+          .cpus = worker.cpus(),
+          .memory_bytes = worker.memory_bytes(),
+          .last_seen_at = worker.last_seen_at()};
+}
+
+WatchedEvent Read(const v1::Event& event) {
+  WatchedEvent watched{.id = event.id(),
+                       .kind = event.kind(),
+                       .sweep_id = event.sweep_id(),
+                       .job_id = event.job_id(),
+                       .attempt = event.attempt(),
+                       .worker = event.worker(),
+                       .details = event.details(),
+                       .progress = {}};
+  if (event.has_progress()) watched.progress = Read(event.progress());
+  return watched;
+}
+
+void Write(const DatasetInfo& info, v1::Dataset* out) {
+  out->set_name(info.name);
+  out->set_hash(info.hash);
+  out->set_tokens(info.tokens);
+  out->set_documents(info.documents);
+  out->set_bytes(info.bytes);
+  out->set_vocab_size(info.vocab_size);
+  out->set_tokenizer(info.tokenizer);
+  out->set_license(info.license);
+  out->set_source(info.source);
+}
+
+}  // namespace
+
+struct SweepClient::Connection {
+  std::string address;
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<v1::SweepService::Stub> stub;
+
+  template <typename Request, typename Response>
+  Status Call(grpc::Status (v1::SweepService::Stub::*method)(grpc::ClientContext*, const Request&,
+                                                             Response*),
+              const Request& request, Response* response, Millis deadline) {
+    grpc::ClientContext context;
+    context.set_deadline(Deadline(deadline));
+    return Explain(FromGrpcStatus((stub.get()->*method)(&context, request, response)));
+  }
+
+  /// A broken connection is told apart from a server that answers that it cannot now.
+  Status Explain(const Status& status) const {
+    const bool connected = channel->GetState(false) == GRPC_CHANNEL_READY;
+    if (status.code() == StatusCode::kUnavailable && !connected) {
+      return Unavailable("the connection to the coordinator at " + address + " broke (" +
+                         status.message() + ")");
+    }
+    if (status.code() == StatusCode::kDeadlineExceeded) {
+      return DeadlineExceeded("the coordinator at " + address + " did not answer in time");
+    }
+    return status;
+  }
+};
+
+SweepClient::SweepClient(std::unique_ptr<Connection> connection)
+    : connection_(std::move(connection)) {}
+
+SweepClient::~SweepClient() = default;
+
+Result<std::unique_ptr<SweepClient>> SweepClient::Connect(const std::string& address) {
+  if (!IsHostAndPort(address)) {
+    return InvalidArgument("'" + address + "' is no address of a coordinator: HOST:PORT is, like " +
+                           kDefaultCoordinator);
+  }
+  auto connection = std::make_unique<Connection>();
+  connection->address = address;
+  connection->channel = MakeChannel(address);
+  if (!IsConnected(*connection->channel)) {
+    return Unavailable("could not reach a coordinator at " + address +
+                       "; start one with 'gyre coordinator', name another with --coordinator or "
+                       "GYRE_COORDINATOR, or do everything on this machine with 'gyre run'");
+  }
+  connection->stub = v1::SweepService::NewStub(connection->channel);
+  return std::unique_ptr<SweepClient>(new SweepClient(std::move(connection)));
+}
+
+Result<std::vector<SubmittedSweep>> SweepClient::Submit(const Submission& submission) {
+  v1::SubmitRequest request;
+  request.set_yaml(submission.yaml);
+  request.set_file(submission.file);
+  request.set_folder(submission.folder);
+  for (const auto& [key, info] : submission.datasets) {
+    Write(info, &(*request.mutable_datasets())[key]);
+  }
+  request.set_replace(submission.replace);
+  request.set_fresh(submission.fresh);
+  request.set_max_jobs(submission.max_jobs);
+  if (const char* user = std::getenv("USER")) request.set_submitted_by(user);
+  v1::SubmitResponse response;
+  GYRE_RETURN_IF_ERROR(
+      connection_->Call(&v1::SweepService::Stub::Submit, request, &response, kSubmitDeadline));
+  std::vector<SubmittedSweep> sweeps;
+  for (const v1::SubmittedSweep& sweep : response.sweeps()) {
+    sweeps.push_back({sweep.id(), sweep.name(), sweep.attached(), sweep.jobs(), sweep.reused()});
+  }
+  return sweeps;
+}
+
+Result<SweepStatus> SweepClient::GetSweep(const std::string& name) {
+  v1::GetSweepRequest request;
+  request.set_name(name);
+  v1::Sweep response;
+  GYRE_RETURN_IF_ERROR(
+      connection_->Call(&v1::SweepService::Stub::GetSweep, request, &response, kDeadline));
+  return Read(response);
+}
+
+Result<ClusterStatus> SweepClient::GetCluster() {
+  v1::Cluster response;
+  GYRE_RETURN_IF_ERROR(connection_->Call(&v1::SweepService::Stub::GetCluster,
+                                         v1::GetClusterRequest(), &response, kDeadline));
+  ClusterStatus cluster;
+  for (const v1::WorkerInfo& worker : response.workers()) cluster.workers.push_back(Read(worker));
+  for (const v1::Sweep& sweep : response.sweeps()) cluster.sweeps.push_back(Read(sweep));
+  cluster.queued = response.queued();
+  cluster.version = response.version();
+  return cluster;
+}
+
+Status SweepClient::Watch(int64_t after_id,
+                          const std::function<void(const WatchedEvent&)>& on_event,
+                          std::stop_token stop) {
+  grpc::ClientContext context;
+  const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
+  v1::WatchEventsRequest request;
+  request.set_after_id(after_id);
+  const auto stream = connection_->stub->WatchEvents(&context, request);
+  v1::Event event;
+  while (stream->Read(&event)) on_event(Read(event));
+  const Status status = FromGrpcStatus(stream->Finish());
+  return stop.stop_requested() ? OkStatus() : connection_->Explain(status);
+}
+
+Result<int> SweepClient::Cancel(const std::string& sweep, int64_t job_id) {
+  v1::CancelRequest request;
+  request.set_sweep(sweep);
+  request.set_job_id(job_id);
+  v1::CancelResponse response;
+  GYRE_RETURN_IF_ERROR(
+      connection_->Call(&v1::SweepService::Stub::Cancel, request, &response, kDeadline));
+  return response.canceled();
+}
+
+Result<std::string> SweepClient::Compare(const std::vector<std::string>& sweeps,
+                                         const std::string& metric, const std::string& baseline,
+                                         int64_t at_tokens) {
+  v1::CompareRequest request;
+  for (const std::string& sweep : sweeps) request.add_sweeps(sweep);
+  request.set_metric(metric);
+  request.set_baseline(baseline);
+  request.set_at_tokens(at_tokens);
+  v1::CompareResponse response;
+  GYRE_RETURN_IF_ERROR(
+      connection_->Call(&v1::SweepService::Stub::Compare, request, &response, kQueryDeadline));
+  return std::move(*response.mutable_json());
+}
+
+Result<std::string> SweepClient::Query(const std::string& sql, int64_t max_rows) {
+  v1::QueryRequest request;
+  request.set_sql(sql);
+  request.set_max_rows(max_rows);
+  v1::QueryResponse response;
+  GYRE_RETURN_IF_ERROR(
+      connection_->Call(&v1::SweepService::Stub::Query, request, &response, kQueryDeadline));
+  return std::move(*response.mutable_json());
+}
+
+}  // namespace gyre

@@ -1,0 +1,86 @@
+#pragma once
+
+// What the command line asks of a coordinator (gyre.v1.SweepService), in our own values. Every call
+// has a deadline, but for Watch(), which ends with its stop token. Thread-safe.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "results/sweep_status.h"
+#include "trainer/data/dataset.h"
+
+namespace gyre {
+
+inline constexpr char kDefaultCoordinator[] = "127.0.0.1:7470";
+
+struct Submission {
+  std::string yaml, file, folder;
+  std::map<std::string, DatasetInfo> datasets;  // by DatasetRequest::Key()
+  bool replace = false, fresh = false;
+  int64_t max_jobs = 0;
+};
+
+struct SubmittedSweep {
+  int64_t id = 0;
+  std::string name;
+  bool attached = false;
+  int jobs = 0, reused = 0;
+};
+
+/// Something that happened. Progress, which is not kept, has id 0 and kind "progress".
+struct WatchedEvent {
+  int64_t id = 0;
+  std::string kind;  // coordinator/lifecycle.h has the list
+  int64_t sweep_id = 0, job_id = 0;
+  int attempt = 0;
+  std::string worker;
+  std::string details;  // JSON
+  RunningJobStatus progress;
+};
+
+/// The part of a coordinator that following sweeps needs.
+class SweepSource {
+ public:
+  virtual ~SweepSource() = default;
+  virtual Result<SweepStatus> GetSweep(const std::string& name) = 0;
+  /// Events after `after_id`, and new ones as they happen, until `stop` (then OK) or the connection
+  /// fails.
+  virtual Status Watch(int64_t after_id, const std::function<void(const WatchedEvent&)>& on_event,
+                       std::stop_token stop) = 0;
+};
+
+class SweepClient : public SweepSource {
+ public:
+  /// INVALID_ARGUMENT: no HOST:PORT. UNAVAILABLE: nothing answers there; the message says what was
+  /// tried and what to do.
+  static Result<std::unique_ptr<SweepClient>> Connect(const std::string& address);
+  ~SweepClient() override;
+
+  Result<std::vector<SubmittedSweep>> Submit(const Submission& submission);
+  Result<SweepStatus> GetSweep(const std::string& name) override;
+  Result<ClusterStatus> GetCluster();
+  Status Watch(int64_t after_id, const std::function<void(const WatchedEvent&)>& on_event,
+               std::stop_token stop) override;
+  /// How many jobs were canceled, or will be once their workers have stopped them. `job_id` 0 = the
+  /// whole sweep.
+  Result<int> Cancel(const std::string& sweep, int64_t job_id);
+  /// JSON as ComparisonFromJson() reads it.
+  Result<std::string> Compare(const std::vector<std::string>& sweeps, const std::string& metric,
+                              const std::string& baseline, int64_t at_tokens);
+  /// JSON as QueryTableFromJson() reads it.
+  Result<std::string> Query(const std::string& sql, int64_t max_rows);
+
+ private:
+  struct Connection;
+  explicit SweepClient(std::unique_ptr<Connection> connection);
+  std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace gyre
