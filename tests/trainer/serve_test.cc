@@ -108,7 +108,6 @@ class ServeTest : public TemporaryHomeTest {
   TrainerJob EndlessJob() {
     TrainerJob job = MakeJob(home_);
     job.config.train.tokens = int64_t{1} << 40;
-    job.config.train.checkpoint_every = 0;
     job.config.evaluate.every = 0;
     return job;
   }
