@@ -1,0 +1,236 @@
+#include "coordinator/store/store.h"
+
+#include <sqlite3.h>
+
+#include <utility>
+
+#include "coordinator/store/schema.h"
+
+namespace gyre {
+namespace {
+
+Result<std::vector<SweepRecord>> LoadSweeps(const Database& database) {
+  GYRE_ASSIGN_OR_RETURN(
+      Statement rows,
+      database.Prepare("SELECT id, name, question, intent, priority, baseline, "
+                       "json_extract(resources, '$.gpus'), json_extract(resources, '$.cpus'), "
+                       "json_extract(resources, '$.memory_bytes'), retry_attempts, "
+                       "retry_backoff_ms, timeout_ms, submitted_at, description, submitted_by "
+                       "FROM sweeps ORDER BY id"));
+  std::vector<SweepRecord> sweeps;
+  while (true) {
+    GYRE_ASSIGN_OR_RETURN(const bool row, rows.Step());
+    if (!row) return sweeps;
+    SweepRecord sweep;
+    sweep.id = rows.Int(0);
+    sweep.name = rows.Text(1);
+    sweep.question = rows.Text(2);
+    GYRE_ASSIGN_OR_RETURN(sweep.intent, ParseSweepIntent(rows.Text(3)));
+    sweep.priority = static_cast<int>(rows.Int(4));
+    sweep.baseline = rows.Text(5);
+    sweep.resources.gpus = static_cast<int>(rows.Int(6));
+    sweep.resources.cpus = static_cast<int>(rows.Int(7));
+    sweep.resources.memory_bytes = rows.Int(8);
+    sweep.retry_attempts = static_cast<int>(rows.Int(9));
+    sweep.retry_backoff_ms = rows.Int(10);
+    sweep.timeout_ms = rows.Int(11);
+    sweep.submitted_at = rows.Text(12);
+    sweep.description = rows.Text(13);
+    sweep.submitted_by = rows.Text(14);
+    sweeps.push_back(std::move(sweep));
+  }
+}
+
+Result<std::vector<VariantRecord>> LoadVariants(const Database& database) {
+  GYRE_ASSIGN_OR_RETURN(Statement rows,
+                        database.Prepare("SELECT id, sweep_id, name FROM variants ORDER BY id"));
+  std::vector<VariantRecord> variants;
+  while (true) {
+    GYRE_ASSIGN_OR_RETURN(const bool row, rows.Step());
+    if (!row) return variants;
+    VariantRecord variant;
+    variant.id = rows.Int(0);
+    variant.sweep_id = rows.Int(1);
+    variant.name = rows.Text(2);
+    variants.push_back(std::move(variant));
+  }
+}
+
+std::optional<int64_t> OptionalInt(const Statement& rows, int column) {
+  if (rows.IsNull(column)) return std::nullopt;
+  return rows.Int(column);
+}
+
+constexpr char kJobColumns[] =
+    "SELECT id, sweep_id, variant_id, seed, state, cancel_requested, tokens_budget, tokens_done, "
+    "reused_from, diverged_at_step, attempt, failures, losses, ran_ms, ended_at, error FROM jobs ";
+
+Result<JobRecord> ReadJob(const Statement& rows) {
+  JobRecord job;
+  job.id = rows.Int(0);
+  job.sweep_id = rows.Int(1);
+  job.variant_id = rows.Int(2);
+  job.seed = static_cast<uint64_t>(rows.Int(3));
+  GYRE_ASSIGN_OR_RETURN(job.state, ParseJobState(rows.Text(4)));
+  job.cancel_requested = rows.Int(5) != 0;
+  job.tokens_budget = rows.Int(6);
+  job.tokens_done = rows.Int(7);
+  job.reused_from = OptionalInt(rows, 8);
+  job.diverged_at_step = OptionalInt(rows, 9);
+  job.attempt = static_cast<int>(rows.Int(10));
+  job.failures = static_cast<int>(rows.Int(11));
+  job.losses = static_cast<int>(rows.Int(12));
+  job.ran_ms = rows.Int(13);
+  if (!rows.IsNull(14)) job.ended_at = rows.Text(14);
+  job.error = rows.Text(15);
+  return job;
+}
+
+Result<std::vector<JobRecord>> LoadJobs(const Database& database) {
+  GYRE_ASSIGN_OR_RETURN(Statement rows,
+                        database.Prepare(std::string(kJobColumns) + "ORDER BY id"));
+  std::vector<JobRecord> jobs;
+  while (true) {
+    GYRE_ASSIGN_OR_RETURN(const bool row, rows.Step());
+    if (!row) return jobs;
+    GYRE_ASSIGN_OR_RETURN(JobRecord job, ReadJob(rows));
+    jobs.push_back(std::move(job));
+  }
+}
+
+constexpr char kAttemptColumns[] =
+    "SELECT job_id, number, worker_id, incarnation, device, state, last_sequence, "
+    "CAST(round((julianday(started_at) - 2440587.5) * 86400000.0) AS INTEGER), resumed_from_step, "
+    "error, error_code, peak_memory_bytes, tokens_per_second, fingerprint FROM attempts ";
+
+Result<AttemptRecord> ReadAttempt(const Statement& rows) {
+  AttemptRecord attempt;
+  attempt.job_id = rows.Int(0);
+  attempt.number = static_cast<int>(rows.Int(1));
+  attempt.worker_id = rows.Int(2);
+  attempt.incarnation = rows.Text(3);
+  attempt.device = rows.Text(4);
+  GYRE_ASSIGN_OR_RETURN(attempt.state, ParseAttemptState(rows.Text(5)));
+  attempt.last_sequence = rows.Int(6);
+  attempt.started_at = Millis(rows.Int(7));
+  attempt.resumed_from_step = OptionalInt(rows, 8);
+  attempt.error = rows.Text(9);
+  attempt.error_code = rows.Text(10);
+  attempt.peak_memory_bytes = OptionalInt(rows, 11);
+  if (!rows.IsNull(12)) attempt.tokens_per_second = rows.Real(12);
+  attempt.fingerprint = rows.Text(13);
+  return attempt;
+}
+
+Result<std::vector<AttemptRecord>> LoadLiveAttempts(const Database& database) {
+  GYRE_ASSIGN_OR_RETURN(Statement rows,
+                        database.Prepare(std::string(kAttemptColumns) +
+                                         "WHERE state IN ('LEASED', 'RUNNING') ORDER BY job_id"));
+  std::vector<AttemptRecord> attempts;
+  while (true) {
+    GYRE_ASSIGN_OR_RETURN(const bool row, rows.Step());
+    if (!row) return attempts;
+    GYRE_ASSIGN_OR_RETURN(AttemptRecord attempt, ReadAttempt(rows));
+    attempts.push_back(std::move(attempt));
+  }
+}
+
+Result<std::vector<WorkerRecord>> LoadWorkers(const Database& database) {
+  GYRE_ASSIGN_OR_RETURN(
+      Statement rows,
+      database.Prepare(
+          "SELECT id, name, incarnation, version, state = 'GONE', slots, cpus, memory_bytes, "
+          "CAST(round((julianday(last_seen_at) - 2440587.5) * 86400000.0) AS INTEGER) "
+          "FROM workers ORDER BY id"));
+  std::vector<WorkerRecord> workers;
+  while (true) {
+    GYRE_ASSIGN_OR_RETURN(const bool row, rows.Step());
+    if (!row) return workers;
+    WorkerRecord worker;
+    worker.id = rows.Int(0);
+    worker.name = rows.Text(1);
+    worker.incarnation = rows.Text(2);
+    worker.version = rows.Text(3);
+    worker.gone = rows.Int(4) != 0;
+    worker.slots = static_cast<int>(rows.Int(5));
+    worker.cpus = static_cast<int>(rows.Int(6));
+    worker.memory_bytes = rows.Int(7);
+    worker.last_seen_at = Millis(rows.Int(8));
+    workers.push_back(std::move(worker));
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> Store::Open(const std::filesystem::path& path) {
+  if (!path.parent_path().empty()) GYRE_RETURN_IF_ERROR(MakeFolders(path.parent_path()));
+  Result<FileLock> lock = FileLock::TryAcquire(path.string() + ".lock");
+  if (!lock.ok()) {
+    if (lock.status().code() != StatusCode::kUnavailable) return lock.status();
+    return Unavailable("the database " + path.string() +
+                       " is in use by another coordinator; stop that one, or choose another file");
+  }
+  GYRE_ASSIGN_OR_RETURN(Database database, Database::OpenForWriting(path));
+  if (Status status = MigrateSchema(database); !status.ok()) {
+    return status.WithContext("cannot use the database " + path.string());
+  }
+  return std::unique_ptr<Store>(new Store(path, *std::move(lock), std::move(database)));
+}
+
+Result<Snapshot> Store::Load() {
+  const auto load = [&]() -> Result<Snapshot> {
+    Snapshot snapshot;
+    GYRE_ASSIGN_OR_RETURN(snapshot.sweeps, LoadSweeps(database_));
+    GYRE_ASSIGN_OR_RETURN(snapshot.variants, LoadVariants(database_));
+    GYRE_ASSIGN_OR_RETURN(snapshot.jobs, LoadJobs(database_));
+    GYRE_ASSIGN_OR_RETURN(snapshot.live, LoadLiveAttempts(database_));
+    GYRE_ASSIGN_OR_RETURN(snapshot.workers, LoadWorkers(database_));
+    GYRE_ASSIGN_OR_RETURN(Statement last,
+                          database_.Prepare("SELECT coalesce(max(id), 0) FROM events"));
+    GYRE_RETURN_IF_ERROR(last.Step().status());
+    snapshot.last_event_id = last.Int(0);
+    return snapshot;
+  };
+  Result<Snapshot> snapshot = load();
+  if (!snapshot.ok()) {
+    return snapshot.status().WithContext("cannot read the database " + path_.string());
+  }
+  return snapshot;
+}
+
+Status Store::Begin() { return Noted(database_.Execute("BEGIN IMMEDIATE")); }
+
+Status Store::Commit() {
+  for (auto& [sql, statement] : statements_) statement.Reset();
+  return Noted(database_.Execute("COMMIT"));
+}
+
+void Store::Rollback() {
+  for (auto& [sql, statement] : statements_) statement.Reset();
+  // After some errors (a full disk) SQLite has rolled back by itself.
+  if (sqlite3_get_autocommit(database_.handle()) == 0) (void)database_.Execute("ROLLBACK");
+  failed_ = false;
+}
+
+Status Store::Noted(Status status) {
+  if (!status.ok()) failed_ = true;
+  return status;
+}
+
+Result<bool> Store::Step(Statement* statement) {
+  Result<bool> row = statement->Step();
+  if (!row.ok()) failed_ = true;
+  return row;
+}
+
+Result<std::optional<AttemptRecord>> Store::FindAttempt(int64_t job_id, int number) {
+  static const std::string sql =
+      std::string(kAttemptColumns) + "WHERE job_id = ? AND number = ?";
+  GYRE_ASSIGN_OR_RETURN(Statement * rows, Bound(sql.c_str(), job_id, number));
+  GYRE_ASSIGN_OR_RETURN(const bool row, Step(rows));
+  if (!row) return std::optional<AttemptRecord>();
+  GYRE_ASSIGN_OR_RETURN(AttemptRecord attempt, ReadAttempt(*rows));
+  return std::optional<AttemptRecord>(std::move(attempt));
+}
+
+}  // namespace gyre
