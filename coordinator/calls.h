@@ -1,0 +1,159 @@
+#pragma once
+
+// What is said to a coordinator and what it answers, as plain structs: the two services of proto/gyre/v1 without the
+// wire. The contract of each call stands in the .proto; convert.h translates.
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "coordinator/store/records.h"
+
+namespace gyre {
+
+// From workers.
+
+struct AttemptRef {
+  int64_t job = 0;
+  int number = 0;
+  std::string incarnation;  // of the worker that says it holds the attempt
+};
+
+struct RegisterCall {
+  std::string name, incarnation, version;
+  int protocol = 0;
+  int slots = 0, cpus = 0;
+  int64_t memory_bytes = 0;
+  std::vector<DeviceRecord> devices;
+};
+struct RegisterReply {
+  int64_t worker_id = 0;
+  Millis heartbeat{0}, lease{0};
+};
+
+struct AcquireCall {
+  std::string incarnation;
+  Millis wait{0};
+  int slots = 0, cpus = 0;
+  int64_t memory_bytes = 0;
+};
+struct LeaseReply {
+  int64_t job_id = 0;
+  int attempt = 0;
+  std::string sweep, variant;
+  std::string job;              // TrainerJob as JSON
+  std::string checkpoint_hash;  // empty = from the start
+  int64_t checkpoint_step = 0;
+  int cpus = 1;
+  Millis lease{0};
+  std::string device;
+};
+
+struct AttemptProgress {
+  int64_t step = 0, tokens = 0;
+  double tokens_per_second = 0;
+  double loss = std::numeric_limits<double>::quiet_NaN();  // NaN = none yet
+};
+struct HeldAttempt {
+  int64_t job = 0;
+  int number = 0;
+  AttemptProgress progress;
+};
+struct HeartbeatCall {
+  std::string incarnation;
+  std::vector<HeldAttempt> held;
+};
+enum class WorkerDesire { kContinue, kStop, kDrop };
+/// One a held attempt, in the same order.
+using HeartbeatReply = std::vector<WorkerDesire>;
+
+struct ReportPointsCall {
+  AttemptRef attempt;
+  int64_t sequence = 0;
+  std::vector<PointRecord> points;
+  std::string fingerprint;
+};
+
+struct ReportCheckpointCall {
+  AttemptRef attempt;
+  int64_t step = 0, tokens = 0;
+  std::string hash;
+  int64_t bytes = 0;
+  bool weights_only = false;
+  int64_t sequence = 0;
+};
+/// Hashes that nothing refers to any more.
+using ObsoleteObjects = std::vector<std::string>;
+
+enum class AttemptOutcome { kSucceeded, kFailed, kStopped, kLost };
+struct FinishAttemptCall {
+  AttemptRef attempt;
+  AttemptOutcome outcome = AttemptOutcome::kFailed;
+  int64_t last_sequence = 0;
+  std::string error, error_code;
+  int64_t step = 0, tokens = 0;
+  std::optional<int64_t> diverged_at_step;
+  int64_t peak_memory_bytes = 0;
+  double tokens_per_second = 0;
+  std::string fingerprint;
+};
+
+// From people.
+
+struct SubmitCall {
+  std::string yaml, file, folder;
+  std::map<std::string, DatasetRecord> datasets;  // by request key
+  bool replace = false, fresh = false;
+  int64_t max_jobs = 0;
+  std::string submitted_by;
+};
+struct SubmitReply {
+  int64_t id = 0;
+  std::string name;
+  bool attached = false;
+  int jobs = 0, reused = 0, finished = 0, requeued = 0;
+  std::string replaced;
+  std::vector<std::string> notes;
+};
+
+struct JobCountsReply {
+  int queued = 0, running = 0, succeeded = 0, failed = 0, stopped_early = 0, canceled = 0;
+};
+struct RunningJobReply {
+  int64_t job_id = 0, sweep_id = 0;
+  std::string sweep, variant;
+  uint64_t seed = 0;
+  std::string worker;
+  int attempt = 0;
+  int64_t tokens_budget = 0;
+  AttemptProgress progress;
+};
+struct FailedJobReply {
+  int64_t job_id = 0;
+  std::string variant;
+  uint64_t seed = 0;
+  std::string error;
+};
+struct SweepReply {
+  SweepRecord sweep;
+  JobCountsReply jobs;
+  int64_t tokens_done = 0, tokens_budget = 0;  // of jobs that train, each once
+  int64_t last_event_id = 0;
+  std::vector<RunningJobReply> running;
+  std::vector<FailedJobReply> failures;
+};
+struct WorkerReply {
+  WorkerRecord worker;
+  int busy = 0;
+};
+struct ClusterReply {
+  std::vector<WorkerReply> workers;
+  std::vector<SweepReply> sweeps;  // with jobs queued or running
+  int queued = 0;
+};
+
+}  // namespace gyre

@@ -1,0 +1,83 @@
+#include "coordinator/commit_loop.h"
+
+#include <algorithm>
+#include <future>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+namespace gyre {
+namespace {
+
+// So that the first answer of a flood does not wait for its last call.
+constexpr size_t kCallsPerCommit = 512;
+
+}  // namespace
+
+CommitLoop::CommitLoop(Coordinator& coordinator, const Clock& clock)
+    : coordinator_(coordinator), clock_(clock), thread_([this] { Run(); }) {}
+
+CommitLoop::~CommitLoop() { Stop(); }
+
+void CommitLoop::Post(Call call) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!stopping_) {
+      posted_.push_back(std::move(call));
+      changed_.notify_one();
+      return;
+    }
+  }
+  call.done(Unavailable("the coordinator is shutting down"));
+}
+
+Status CommitLoop::Do(std::function<Status(const Moment&)> run) {
+  std::promise<Status> answered;
+  Post({std::move(run), [&](const Status& status) { answered.set_value(status); }});
+  return answered.get_future().get();
+}
+
+void CommitLoop::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_.notify_one();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+Status CommitLoop::health() const {
+  const std::lock_guard lock(mutex_);
+  return health_;
+}
+
+void CommitLoop::Run() {
+  std::optional<Millis> next = Millis(0);
+  while (true) {
+    std::vector<Call> calls;
+    bool last = false;
+    {
+      std::unique_lock lock(mutex_);
+      const auto due = [this] { return stopping_ || !posted_.empty(); };
+      if (next) {
+        changed_.wait_for(lock, std::max(*next - clock_.Now(), Millis(0)), due);
+      } else {
+        changed_.wait(lock, due);
+      }
+      const size_t taken = std::min(posted_.size(), kCallsPerCommit);
+      calls.assign(std::make_move_iterator(posted_.begin()),
+                   std::make_move_iterator(posted_.begin() + static_cast<std::ptrdiff_t>(taken)));
+      posted_.erase(posted_.begin(), posted_.begin() + static_cast<std::ptrdiff_t>(taken));
+      last = stopping_ && posted_.empty();
+    }
+    next = coordinator_.Execute(calls, {clock_.Now(), clock_.WallTime()});
+    {
+      const std::lock_guard lock(mutex_);
+      health_ = coordinator_.health();
+    }
+    if (last) break;
+  }
+  coordinator_.ReleaseOffers();
+}
+
+}  // namespace gyre

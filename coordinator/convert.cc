@@ -1,0 +1,239 @@
+#include "coordinator/convert.h"
+
+namespace gyre {
+namespace {
+
+AttemptRef Ref(const v1::AttemptRef& attempt, const std::string& incarnation) {
+  return {attempt.job_id(), attempt.attempt(), incarnation};
+}
+
+DatasetRecord FromProto(const v1::Dataset& dataset) {
+  DatasetRecord record;
+  record.hash = dataset.hash();
+  record.name = dataset.name();
+  record.tokens = dataset.tokens();
+  record.documents = dataset.documents();
+  record.bytes = dataset.bytes();
+  record.vocab_size = dataset.vocab_size();
+  record.tokenizer = dataset.tokenizer();
+  record.license = dataset.license();
+  record.source = dataset.source();
+  return record;
+}
+
+v1::Desire ToProto(WorkerDesire desire) {
+  switch (desire) {
+    case WorkerDesire::kContinue: return v1::DESIRE_CONTINUE;
+    case WorkerDesire::kStop: return v1::DESIRE_STOP;
+    case WorkerDesire::kDrop: break;
+  }
+  return v1::DESIRE_DROP;
+}
+
+Result<AttemptOutcome> FromProto(v1::Outcome outcome) {
+  switch (outcome) {
+    case v1::OUTCOME_SUCCEEDED: return AttemptOutcome::kSucceeded;
+    case v1::OUTCOME_FAILED: return AttemptOutcome::kFailed;
+    case v1::OUTCOME_STOPPED: return AttemptOutcome::kStopped;
+    case v1::OUTCOME_LOST: return AttemptOutcome::kLost;
+    default: return InvalidArgument("an outcome that this coordinator does not know: " +
+                                    std::to_string(static_cast<int>(outcome)));
+  }
+}
+
+}  // namespace
+
+RegisterCall FromProto(const v1::RegisterRequest& request) {
+  RegisterCall call;
+  call.name = request.name();
+  call.incarnation = request.incarnation();
+  call.version = request.version();
+  call.protocol = request.protocol();
+  call.slots = request.slots();
+  call.cpus = request.cpus();
+  call.memory_bytes = request.memory_bytes();
+  for (const v1::Device& device : request.devices()) {
+    call.devices.push_back({device.name(), device.kind(), device.model(), device.memory_bytes()});
+  }
+  return call;
+}
+
+AcquireCall FromProto(const v1::AcquireLeaseRequest& request) {
+  return {request.incarnation(), Millis(request.wait_ms()), request.free_slots(),
+          request.free_cpus(), request.free_memory_bytes()};
+}
+
+HeartbeatCall FromProto(const v1::HeartbeatRequest& request) {
+  HeartbeatCall call;
+  call.incarnation = request.incarnation();
+  for (const v1::HeldLease& held : request.held()) {
+    const v1::Progress& progress = held.progress();
+    call.held.push_back({held.attempt().job_id(),
+                         held.attempt().attempt(),
+                         {progress.step(), progress.tokens(), progress.tokens_per_second(),
+                          progress.loss()}});
+  }
+  return call;
+}
+
+ReportPointsCall FromProto(const v1::ReportPointsRequest& request) {
+  ReportPointsCall call;
+  call.attempt = Ref(request.attempt(), request.incarnation());
+  call.sequence = request.sequence();
+  call.fingerprint = request.fingerprint();
+  call.points.reserve(static_cast<size_t>(request.points_size()));
+  for (const v1::Point& point : request.points()) {
+    call.points.push_back({point.metric(), point.step(), point.tokens(), point.value()});
+  }
+  return call;
+}
+
+ReportCheckpointCall FromProto(const v1::ReportCheckpointRequest& request) {
+  return {Ref(request.attempt(), request.incarnation()),
+          request.step(),
+          request.tokens(),
+          request.hash(),
+          request.bytes(),
+          request.weights_only(),
+          request.sequence()};
+}
+
+Result<FinishAttemptCall> FromProto(const v1::FinishAttemptRequest& request) {
+  FinishAttemptCall call;
+  call.attempt = Ref(request.attempt(), request.incarnation());
+  GYRE_ASSIGN_OR_RETURN(call.outcome, FromProto(request.outcome()));
+  call.last_sequence = request.last_sequence();
+  call.error = request.error();
+  call.error_code = request.error_code();
+  call.step = request.step();
+  call.tokens = request.tokens();
+  if (request.has_diverged_at_step()) call.diverged_at_step = request.diverged_at_step();
+  call.peak_memory_bytes = request.peak_memory_bytes();
+  call.tokens_per_second = request.tokens_per_second();
+  call.fingerprint = request.fingerprint();
+  return call;
+}
+
+SubmitCall FromProto(const v1::SubmitRequest& request) {
+  SubmitCall call;
+  call.yaml = request.yaml();
+  call.file = request.file();
+  call.folder = request.folder();
+  for (const auto& [key, dataset] : request.datasets()) call.datasets[key] = FromProto(dataset);
+  call.replace = request.replace();
+  call.fresh = request.fresh();
+  call.max_jobs = request.max_jobs();
+  call.submitted_by = request.submitted_by();
+  return call;
+}
+
+void ToProto(const RegisterReply& reply, v1::RegisterResponse* message) {
+  message->set_worker_id(reply.worker_id);
+  message->set_heartbeat_ms(reply.heartbeat.count());
+  message->set_lease_ms(reply.lease.count());
+}
+
+void ToProto(const LeaseReply& reply, v1::Lease* message) {
+  message->set_job_id(reply.job_id);
+  message->set_attempt(reply.attempt);
+  message->set_sweep(reply.sweep);
+  message->set_variant(reply.variant);
+  message->set_job(reply.job);
+  message->set_checkpoint_hash(reply.checkpoint_hash);
+  message->set_checkpoint_step(reply.checkpoint_step);
+  message->set_cpus(reply.cpus);
+  message->set_lease_ms(reply.lease.count());
+  message->set_device(reply.device);
+}
+
+void ToProto(const HeartbeatCall& call, const HeartbeatReply& reply, v1::HeartbeatResponse* message) {
+  for (size_t i = 0; i < reply.size(); ++i) {
+    v1::LeaseDesire* desire = message->add_desires();
+    desire->mutable_attempt()->set_job_id(call.held[i].job);
+    desire->mutable_attempt()->set_attempt(call.held[i].number);
+    desire->set_desire(ToProto(reply[i]));
+  }
+}
+
+void ToProto(const SubmitReply& reply, v1::SubmittedSweep* message) {
+  message->set_id(reply.id);
+  message->set_name(reply.name);
+  message->set_attached(reply.attached);
+  message->set_jobs(reply.jobs);
+  message->set_reused(reply.reused);
+  message->set_finished(reply.finished);
+  message->set_requeued(reply.requeued);
+  message->set_replaced(reply.replaced);
+  for (const std::string& note : reply.notes) message->add_notes(note);
+}
+
+void ToProto(const RunningJobReply& reply, v1::RunningJob* message) {
+  message->set_job_id(reply.job_id);
+  message->set_sweep(reply.sweep);
+  message->set_variant(reply.variant);
+  message->set_seed(reply.seed);
+  message->set_worker(reply.worker);
+  message->set_attempt(reply.attempt);
+  message->set_step(reply.progress.step);
+  message->set_tokens(reply.progress.tokens);
+  message->set_tokens_budget(reply.tokens_budget);
+  message->set_tokens_per_second(reply.progress.tokens_per_second);
+  message->set_loss(reply.progress.loss);
+}
+
+void ToProto(const SweepReply& reply, v1::Sweep* message) {
+  message->set_id(reply.sweep.id);
+  message->set_name(reply.sweep.name);
+  message->set_question(reply.sweep.question);
+  message->set_intent(std::string(Name(reply.sweep.intent)));
+  message->set_baseline(reply.sweep.baseline);
+  message->set_submitted_at(reply.sweep.submitted_at);
+  v1::JobCounts* jobs = message->mutable_jobs();
+  jobs->set_queued(reply.jobs.queued);
+  jobs->set_running(reply.jobs.running);
+  jobs->set_succeeded(reply.jobs.succeeded);
+  jobs->set_failed(reply.jobs.failed);
+  jobs->set_stopped_early(reply.jobs.stopped_early);
+  jobs->set_canceled(reply.jobs.canceled);
+  message->set_tokens_done(reply.tokens_done);
+  message->set_tokens_budget(reply.tokens_budget);
+  message->set_last_event_id(reply.last_event_id);
+  for (const RunningJobReply& job : reply.running) ToProto(job, message->add_running());
+  for (const FailedJobReply& job : reply.failures) {
+    v1::FailedJob* failure = message->add_failures();
+    failure->set_job_id(job.job_id);
+    failure->set_variant(job.variant);
+    failure->set_seed(job.seed);
+    failure->set_error(job.error);
+  }
+}
+
+void ToProto(const ClusterReply& reply, v1::Cluster* message) {
+  for (const WorkerReply& worker : reply.workers) {
+    v1::WorkerInfo* info = message->add_workers();
+    info->set_name(worker.worker.name);
+    info->set_state(worker.worker.gone ? "GONE" : "ACTIVE");
+    info->set_version(worker.worker.version);
+    info->set_slots(worker.worker.slots);
+    info->set_busy(worker.busy);
+    info->set_cpus(worker.worker.cpus);
+    info->set_memory_bytes(worker.worker.memory_bytes);
+    info->set_last_seen_at(FormatUtc(worker.worker.last_seen_at));
+  }
+  for (const SweepReply& sweep : reply.sweeps) ToProto(sweep, message->add_sweeps());
+  message->set_queued(reply.queued);
+  message->set_version(GYRE_VERSION);
+}
+
+void ToProto(const EventRow& row, v1::Event* message) {
+  message->set_id(row.event.id);
+  message->set_at(row.event.at);
+  message->set_kind(row.event.kind);
+  message->set_sweep_id(row.event.sweep_id.value_or(0));
+  message->set_job_id(row.event.job_id.value_or(0));
+  message->set_attempt(static_cast<int32_t>(row.event.attempt.value_or(0)));
+  message->set_worker(row.worker);
+  message->set_details(row.event.details);
+}
+
+}  // namespace gyre

@@ -1,0 +1,171 @@
+#include "coordinator/coordinator.h"
+
+#include <utility>
+
+#include "base/log.h"
+
+namespace gyre {
+
+Coordinator::Coordinator(std::unique_ptr<Store> store, const Timing& timing,
+                         CommitListener* listener)
+    : store_(std::move(store)), timing_(timing), listener_(listener) {}
+
+Result<std::unique_ptr<Coordinator>> Coordinator::Open(std::unique_ptr<Store> store,
+                                                       const Timing& timing,
+                                                       CommitListener* listener,
+                                                       const Moment& at) {
+  std::unique_ptr<Coordinator> coordinator(new Coordinator(std::move(store), timing, listener));
+  GYRE_RETURN_IF_ERROR(coordinator->Reload(at));
+  Status started;
+  const Call note{[&](const Moment& now) { return coordinator->Note("coordinator_started", {}, now); },
+                  [&](const Status& status) { started = status; }};
+  coordinator->Execute({note}, at);
+  GYRE_RETURN_IF_ERROR(started.WithContext("cannot write the database " +
+                                           coordinator->store_->path().string()));
+  return coordinator;
+}
+
+Status Coordinator::Reload(const Moment& at) {
+  GYRE_ASSIGN_OR_RETURN(Snapshot snapshot, store_->Load());
+  last_event_id_ = snapshot.last_event_id;
+  state_ = State(std::move(snapshot), timing_, at);
+  return OkStatus();
+}
+
+std::optional<Millis> Coordinator::Execute(const std::vector<Call>& calls, const Moment& at) {
+  std::vector<Status> results;
+  Decisions decisions;
+  Status committed = Transact(calls, at, &results, &decisions);
+  if (committed.ok()) {
+    for (size_t i = 0; i < calls.size(); ++i) calls[i].done(results[i]);
+    return decisions.next;
+  }
+  if (calls.size() > 1) {
+    // One call that cannot succeed must not take the others along.
+    std::optional<Millis> next;
+    for (const Call& call : calls) next = Execute({call}, at);
+    return next;
+  }
+  for (const Call& call : calls) call.done(committed);
+  // Nobody may call before the cause is gone, and leases run out all the same.
+  return at.now + timing_.heartbeat;
+}
+
+Status Coordinator::Transact(const std::vector<Call>& calls, const Moment& at,
+                             std::vector<Status>* results, Decisions* decisions) {
+  const int64_t events_before = last_event_id_;
+  const auto transact = [&]() -> Status {
+    GYRE_RETURN_IF_ERROR(store_->Begin());
+    for (const Call& call : calls) {
+      const int64_t writes_before = store_->writes();
+      results->push_back(call.run(at));
+      // Refused before it wrote anything: nothing to undo. Else memory and file may disagree.
+      if (!results->back().ok() && store_->writes() != writes_before) return results->back();
+      if (store_->failed()) return Internal("a call ignored an error of the store");
+    }
+    GYRE_RETURN_IF_ERROR(CarryOut(at, decisions));
+    return store_->Commit();
+  };
+  Status status = transact();
+  SettleOffers(/*committed=*/status.ok());
+  const std::vector<RunningJobReply> progress = std::exchange(progress_, {});
+  stale_calls_.clear();
+  if (!status.ok()) return Abandon(status, at);
+
+  const bool has_events = last_event_id_ != events_before;
+  if (has_events) health_ = OkStatus();
+  if (listener_ != nullptr) {
+    if (has_events) listener_->OnCommitted(last_event_id_);
+    for (const RunningJobReply& job : progress) listener_->OnProgress(job);
+  }
+  return OkStatus();
+}
+
+Status Coordinator::Abandon(const Status& status, const Moment& at) {
+  const bool callers_fault = !store_->failed() || status.code() == StatusCode::kFailedPrecondition;
+  store_->Rollback();
+  GYRE_RETURN_IF_ERROR(Reload(at));
+  if (callers_fault) return status;
+  if (health_.ok()) LogError("the results database cannot be written: " + status.ToString());
+  health_ = status;
+  // What keeps the file from being written may pass.
+  return Unavailable("the results database cannot be written now: " + status.message());
+}
+
+Status Coordinator::CarryOut(const Moment& at, Decisions* decisions) {
+  for (const StaleCall& stale : stale_calls_) {
+    GYRE_RETURN_IF_ERROR(Note("stale_call_refused",
+                              {.job = state_.FindJob(stale.job),
+                               .attempt = stale.attempt,
+                               .details = {{"call", stale.call}}},
+                              at));
+  }
+  do {
+    *decisions = Decide(View(), at.now);
+    for (const EndedLease& lease : decisions->expired) {
+      JobEntry& job = *state_.FindJob(lease.job);
+      GYRE_RETURN_IF_ERROR(
+          EndAttempt(job, Lost("its worker was silent for longer than its lease"), at));
+    }
+    for (const EndedLease& lease : decisions->timed_out) {
+      state_.FindJob(lease.job)->live->timed_out = true;
+    }
+    for (const int64_t worker : decisions->gone) {
+      GYRE_RETURN_IF_ERROR(MarkGone(*state_.FindWorker(worker), at));
+    }
+    for (const Grant& grant : decisions->grants) {
+      GYRE_RETURN_IF_ERROR(GrantJob(grant.offer, grant.job, at));
+    }
+    for (const int64_t offer : decisions->unanswered) offers_.at(offer).settled = true;
+  } while (decisions->FreesJobs());
+  return OkStatus();
+}
+
+SchedulerView Coordinator::View() {
+  SchedulerView view;
+  for (const auto& [id, sweep] : state_.sweeps()) {
+    if (sweep.ready.empty() && sweep.delayed.empty()) continue;
+    view.queues.push_back({id, sweep.record.priority, sweep.record.intent, sweep.record.resources,
+                           &sweep.ready, &sweep.delayed});
+  }
+  for (const int64_t id : state_.live()) {
+    const JobEntry& job = *state_.FindJob(id);
+    const int64_t timeout_ms = state_.FindSweep(job.record.sweep_id)->record.timeout_ms;
+    LeaseView lease{id, job.live->record.number, job.live->expires_at, std::nullopt};
+    if (timeout_ms > 0 && !job.live->timed_out) {
+      lease.times_out_at = job.live->leased_at + Millis(timeout_ms - job.record.ran_ms);
+    }
+    view.leases.push_back(lease);
+  }
+  for (const auto& [id, worker] : state_.workers()) {
+    if (!worker.record.gone) view.workers.push_back({id, worker.silent_at});
+  }
+  for (const auto& [id, offer] : offers_) {
+    if (offer.settled) continue;
+    view.offers.push_back(
+        {id, offer.worker, offer.call.slots, offer.call.cpus, offer.call.memory_bytes, offer.ends_at});
+  }
+  return view;
+}
+
+void Coordinator::SettleOffers(bool committed) {
+  for (auto offer = offers_.begin(); offer != offers_.end();) {
+    if (!offer->second.settled) {
+      ++offer;
+    } else if (committed) {
+      offer->second.answer(offer->second.lease);
+      offer = offers_.erase(offer);
+    } else {
+      offer->second.settled = false;
+      offer->second.lease.reset();
+      ++offer;
+    }
+  }
+}
+
+void Coordinator::ReleaseOffers() {
+  for (auto& [id, offer] : offers_) offer.answer(std::nullopt);
+  offers_.clear();
+}
+
+}  // namespace gyre

@@ -1,0 +1,109 @@
+// What people ask, out of memory; and the check that memory and database agree.
+
+#include <algorithm>
+#include <utility>
+
+#include "coordinator/coordinator.h"
+
+namespace gyre {
+namespace {
+
+constexpr size_t kShownNames = 20;
+
+void Count(JobState state, JobCountsReply* counts) {
+  switch (state) {
+    case JobState::kQueued: ++counts->queued; break;
+    case JobState::kRunning: ++counts->running; break;
+    case JobState::kSucceeded: ++counts->succeeded; break;
+    case JobState::kFailed: ++counts->failed; break;
+    case JobState::kStoppedEarly: ++counts->stopped_early; break;
+    case JobState::kCanceled: ++counts->canceled; break;
+  }
+}
+
+}  // namespace
+
+Status Coordinator::NoSuchSweep(const std::string& name) {
+  std::string names;
+  size_t shown = 0;
+  const auto& sweeps = state_.sweeps();
+  for (auto sweep = sweeps.rbegin(); sweep != sweeps.rend() && shown < kShownNames; ++sweep, ++shown) {
+    names += (names.empty() ? "" : ", ") + sweep->second.record.name;
+  }
+  return NotFound("no sweep is called '" + name + "'" +
+                  (names.empty() ? "; there are no sweeps" : "; there are: " + names));
+}
+
+RunningJobReply Coordinator::DescribeRunning(const JobEntry& job) {
+  RunningJobReply reply;
+  reply.job_id = job.record.id;
+  reply.sweep_id = job.record.sweep_id;
+  reply.sweep = state_.FindSweep(job.record.sweep_id)->record.name;
+  reply.variant = state_.VariantName(job.record.variant_id);
+  reply.seed = job.record.seed;
+  reply.attempt = job.live->record.number;
+  if (const WorkerEntry* worker = state_.FindWorker(job.live->record.worker_id)) {
+    reply.worker = worker->record.name;
+  }
+  reply.tokens_budget = job.record.tokens_budget;
+  reply.progress = job.live->progress;
+  return reply;
+}
+
+SweepReply Coordinator::Describe(const SweepEntry& sweep, bool with_jobs) {
+  SweepReply reply;
+  reply.sweep = sweep.record;
+  reply.last_event_id = sweep.last_event_id;
+  for (const int64_t id : sweep.jobs) {
+    const JobEntry& job = *state_.FindJob(id);
+    Count(job.record.state, &reply.jobs);
+    // A follower's tokens are its origin's.
+    if (!job.record.reused_from) {
+      reply.tokens_budget += job.record.tokens_budget;
+      reply.tokens_done += std::min(job.record.tokens_done, job.record.tokens_budget);
+    }
+    if (!with_jobs) continue;
+    if (job.live != nullptr) reply.running.push_back(DescribeRunning(job));
+    if (job.record.state == JobState::kFailed) {
+      reply.failures.push_back({id, state_.VariantName(job.record.variant_id), job.record.seed,
+                                job.record.error});
+    }
+  }
+  return reply;
+}
+
+Result<int64_t> Coordinator::FindSweepId(const std::string& name) {
+  const SweepEntry* sweep = state_.FindSweep(name);
+  if (sweep == nullptr) return NoSuchSweep(name);
+  return sweep->record.id;
+}
+
+Result<SweepReply> Coordinator::GetSweep(const std::string& name) {
+  const SweepEntry* sweep = state_.FindSweep(name);
+  if (sweep == nullptr) return NoSuchSweep(name);
+  return Describe(*sweep, /*with_jobs=*/true);
+}
+
+std::vector<SweepReply> Coordinator::ListSweeps() {
+  std::vector<SweepReply> replies;
+  const auto& sweeps = state_.sweeps();
+  for (auto sweep = sweeps.rbegin(); sweep != sweeps.rend(); ++sweep) {
+    replies.push_back(Describe(sweep->second, /*with_jobs=*/false));
+  }
+  return replies;
+}
+
+ClusterReply Coordinator::GetCluster() {
+  ClusterReply reply;
+  for (const auto& [id, worker] : state_.workers()) {
+    reply.workers.push_back({worker.record, static_cast<int>(worker.jobs.size())});
+  }
+  for (const auto& [id, sweep] : state_.sweeps()) {
+    if (sweep.unfinished == 0) continue;
+    reply.queued += static_cast<int>(sweep.ready.size() + sweep.delayed.size());
+    reply.sweeps.push_back(Describe(sweep, /*with_jobs=*/true));
+  }
+  return reply;
+}
+
+}  // namespace gyre

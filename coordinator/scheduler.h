@@ -1,0 +1,92 @@
+#pragma once
+
+// What should happen now: which leases are over, which jobs ran for too long, which workers are gone, and who gets
+// which job. A pure function of a view and a time; it performs nothing, and whatever it does not answer does not
+// happen. The coordinator carries the decisions out and asks again, so one pass never sees its own effects: a lease
+// that expires in this pass frees its job for the next one.
+//
+// Order of jobs: sweeps by priority (higher first), then by age; inside a sweep by job id, which is seed by seed, so
+// that whole comparisons appear early. A job that cannot be placed does not hold up the sweeps behind it.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/clock.h"
+#include "coordinator/lifecycle.h"
+#include "sweeps/spec/sweep_spec.h"
+
+namespace gyre {
+
+/// The queued jobs of one sweep.
+struct QueueView {
+  int64_t sweep = 0;
+  int priority = 0;
+  SweepIntent intent = SweepIntent::kActive;
+  Resources needs;                                     // of each of its jobs
+  const std::set<int64_t>* ready = nullptr;            // never null
+  const std::map<int64_t, Millis>* delayed = nullptr;  // job -> not before; never null
+};
+
+/// A live attempt.
+struct LeaseView {
+  int64_t job = 0;
+  int attempt = 0;
+  Millis expires_at{0};
+  std::optional<Millis> times_out_at;  // absent: no time limit, or it was told to stop already
+};
+
+/// A worker that is not known to be gone.
+struct WorkerView {
+  int64_t worker = 0;
+  Millis silent_at{0};  // when it has been silent for too long
+};
+
+/// A worker that waits for a job.
+struct OfferView {
+  int64_t offer = 0;
+  int64_t worker = 0;
+  int slots = 0, cpus = 0;
+  int64_t memory_bytes = 0;
+  Millis ends_at{0};  // when it wants an answer
+};
+
+struct SchedulerView {
+  std::vector<QueueView> queues;  // in any order
+  std::vector<LeaseView> leases;
+  std::vector<WorkerView> workers;
+  std::vector<OfferView> offers;  // first come, first served
+};
+
+struct Grant {
+  int64_t offer = 0;
+  int64_t job = 0;
+  friend bool operator==(const Grant&, const Grant&) = default;
+};
+
+struct EndedLease {
+  int64_t job = 0;
+  int attempt = 0;
+  friend bool operator==(const EndedLease&, const EndedLease&) = default;
+};
+
+struct Decisions {
+  std::vector<EndedLease> expired;        // the attempt is LOST
+  std::vector<EndedLease> timed_out;      // its worker is told to stop
+  std::vector<int64_t> gone;              // workers
+  std::vector<Grant> grants;              // one a job, one an offer
+  std::vector<int64_t> unanswered;        // offers whose wait is over
+  std::optional<Millis> next;             // when time alone will change the decisions; absent = never
+  friend bool operator==(const Decisions&, const Decisions&) = default;
+  /// Whether carrying these out may make room for others at the same time.
+  bool FreesJobs() const { return !expired.empty(); }
+};
+
+Decisions Decide(const SchedulerView& view, Millis now);
+
+/// Whether one job with these needs fits into an offer.
+bool Fits(const Resources& needs, const OfferView& offer);
+
+}  // namespace gyre

@@ -1,0 +1,103 @@
+#pragma once
+
+// What the coordinator holds in memory: the database's sweeps, jobs, live attempts and workers, indexed for the
+// scheduler, and beside them what is never written: when leases expire, who was heard when, progress.
+//
+// Memory follows the database. When a transaction fails, the state is built anew from the file, as after a restart;
+// so nothing here needs to be undone.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "coordinator/calls.h"
+#include "coordinator/scheduler.h"
+#include "coordinator/store/store.h"
+#include "coordinator/timing.h"
+
+namespace gyre {
+
+/// A live attempt.
+struct LiveAttempt {
+  AttemptRecord record;
+  Millis leased_at{0}, expires_at{0};
+  int64_t granted_at_heartbeat = 0;  // how many heartbeats of its worker had come when it was granted
+  bool timed_out = false;            // its worker is told to stop
+  AttemptProgress progress;
+  // The last checkpoint report and its answer, should it come again.
+  std::string last_checkpoint;
+  ObsoleteObjects last_obsolete;
+};
+
+struct JobEntry {
+  JobRecord record;
+  std::unique_ptr<LiveAttempt> live;
+  std::vector<int64_t> followers;  // twins and reusers of this job
+};
+
+struct SweepEntry {
+  SweepRecord record;
+  std::vector<int64_t> jobs;             // in order of id
+  std::set<int64_t> ready;               // QUEUED, may start now
+  std::map<int64_t, Millis> delayed;     // QUEUED, not before
+  int unfinished = 0;                    // QUEUED or RUNNING, followers included
+  int64_t last_event_id = 0;
+};
+
+struct WorkerEntry {
+  WorkerRecord record;
+  Millis silent_at{0};          // gone when not heard until then
+  Millis last_seen_written{0};  // wall time
+  int64_t heartbeats = 0;
+  std::set<int64_t> jobs;  // that it holds a lease of
+};
+
+class State {
+ public:
+  State() = default;
+  /// As after a coordinator's start: every lease and worker gets the first grace, every job that has failed before
+  /// waits for its whole pause again.
+  State(Snapshot snapshot, const Timing& timing, const Moment& at);
+
+  SweepEntry* FindSweep(int64_t id);
+  SweepEntry* FindSweep(const std::string& name);
+  JobEntry* FindJob(int64_t id);
+  WorkerEntry* FindWorker(int64_t id);
+  WorkerEntry* FindWorkerByName(const std::string& name);
+  WorkerEntry* FindWorkerByIncarnation(const std::string& incarnation);
+  const std::string& VariantName(int64_t variant_id) const;
+
+  std::map<int64_t, SweepEntry>& sweeps() { return sweeps_; }
+  std::map<int64_t, WorkerEntry>& workers() { return workers_; }
+  /// Jobs with a live attempt.
+  const std::set<int64_t>& live() const { return live_; }
+
+  SweepEntry& Add(SweepRecord sweep);
+  void Add(const VariantRecord& variant);
+  void Rename(SweepEntry& sweep, std::string name);
+  /// After its sweep; a follower after its origin.
+  JobEntry& Add(JobRecord job);
+  WorkerEntry& Add(WorkerRecord worker);
+  void SetIncarnation(WorkerEntry& worker, const std::string& incarnation);
+
+  /// Moves a job to a state, with the queue and the count of its sweep.
+  void SetJobState(JobEntry& job, JobState state, Millis not_before);
+  void SetLive(JobEntry& job, std::unique_ptr<LiveAttempt> live);
+  void ClearLive(JobEntry& job);
+
+ private:
+  std::map<int64_t, SweepEntry> sweeps_;
+  std::unordered_map<std::string, int64_t> sweeps_by_name_;
+  std::unordered_map<int64_t, std::string> variants_;
+  std::unordered_map<int64_t, JobEntry> jobs_;
+  std::map<int64_t, WorkerEntry> workers_;
+  std::unordered_map<std::string, int64_t> workers_by_name_, workers_by_incarnation_;
+  std::set<int64_t> live_;
+};
+
+}  // namespace gyre

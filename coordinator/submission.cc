@@ -1,0 +1,137 @@
+#include "coordinator/submission.h"
+
+#include <set>
+#include <utility>
+
+namespace gyre {
+namespace {
+
+std::string RotationJson(const std::vector<LayerPosition>& positions) {
+  Json layers = Json::array();
+  for (const LayerPosition& position : positions) {
+    Json layer = {{"frequencies", position.rotation.frequencies},
+                  {"attention_factor", position.rotation.attention_factor},
+                  {"pairs", position.rotation.pairs}};
+    if (!position.alibi_slopes.empty()) layer["alibi_slopes"] = position.alibi_slopes;
+    if (position.window > 0) layer["window"] = position.window;
+    layers.push_back(std::move(layer));
+  }
+  return layers.dump();
+}
+
+PreparedVariant PrepareVariant(const Variant& variant) {
+  PreparedVariant prepared;
+  prepared.record.name = variant.name;
+  prepared.record.config = ToJson(variant.config).dump();
+  prepared.record.train_dataset = variant.train_dataset;
+  prepared.record.validation_datasets = Json(variant.validation_datasets).dump();
+  const EncodingConfig& encoding = variant.config.position.common;
+  prepared.record.position_type = encoding.type;
+  if (encoding.type == "rope") {
+    prepared.record.theta = encoding.theta;
+    prepared.record.p = encoding.p;
+    prepared.record.keep = encoding.keep;
+    prepared.record.spacing = encoding.spacing;
+  }
+  prepared.parameters = ParameterCount(variant.config.model);
+  prepared.tokens_budget = variant.config.train.tokens;
+  prepared.rotation = RotationJson(variant.positions);
+  return prepared;
+}
+
+Status CheckDatasets(const SweepSpec& spec) {
+  for (const Variant& variant : spec.variants) {
+    std::string missing;
+    if (variant.train_dataset.empty()) missing = "its training text " + variant.config.data.train.dump();
+    for (const auto& [name, hash] : variant.validation_datasets) {
+      if (hash.empty() && missing.empty()) missing = "its validation set '" + name + "'";
+    }
+    if (!missing.empty()) {
+      return FailedPrecondition("sweep " + spec.name + ", variant '" + variant.name + "': " + missing +
+                                " is not among the data sets that came with the submission; prepare it first");
+    }
+  }
+  return OkStatus();
+}
+
+/// What submitting the same name again compares: everything that the file decides, data by content.
+std::string ResolvedJson(const SweepSpec& spec) {
+  Json variants = Json::array();
+  for (const Variant& variant : spec.variants) {
+    variants.push_back({{"name", variant.name},
+                        {"config", ToJson(variant.config)},
+                        {"train_dataset", variant.train_dataset},
+                        {"validation_datasets", variant.validation_datasets}});
+  }
+  const Json resolved = {{"sweep", spec.name},
+                         {"description", spec.description},
+                         {"question", spec.question},
+                         {"variants", std::move(variants)},
+                         {"seeds", spec.seeds},
+                         {"baseline", spec.baseline},
+                         {"priority", spec.priority},
+                         {"resources",
+                          {{"gpus", spec.resources.gpus},
+                           {"cpus", spec.resources.cpus},
+                           {"memory_bytes", spec.resources.memory_bytes}}},
+                         {"retry", {{"attempts", spec.retry_attempts}, {"backoff_ms", spec.retry_backoff_ms}}},
+                         {"timeout_ms", spec.timeout_ms}};
+  return resolved.dump();
+}
+
+PreparedSweep PrepareSweep(const SweepSpec& spec, const SubmitCall& call) {
+  PreparedSweep prepared;
+  SweepRecord& record = prepared.record;
+  record.name = spec.name;
+  record.description = spec.description;
+  record.question = spec.question;
+  record.yaml = call.yaml;
+  record.file = call.file;
+  record.folder = call.folder;
+  record.resolved = ResolvedJson(spec);
+  record.priority = spec.priority;
+  record.baseline = spec.baseline;
+  record.resources = spec.resources;
+  record.retry_attempts = spec.retry_attempts;
+  record.retry_backoff_ms = spec.retry_backoff_ms;
+  record.timeout_ms = spec.timeout_ms;
+  record.submitted_by = call.submitted_by;
+  for (size_t i = 0; i < spec.variants.size(); ++i) {
+    prepared.variants.push_back(PrepareVariant(spec.variants[i]));
+    if (i < spec.baselines.size()) prepared.variants.back().baseline = spec.baselines[i];
+  }
+  prepared.jobs = spec.jobs;
+  prepared.notes = spec.notes;
+  return prepared;
+}
+
+}  // namespace
+
+Result<Submission> PrepareSubmission(const SubmitCall& call, const SweepParser& parser) {
+  SpecOptions options;
+  if (!call.file.empty()) options.file = call.file;
+  if (!call.folder.empty()) options.folder = call.folder;
+  if (call.max_jobs > 0) options.max_jobs = call.max_jobs;
+  options.dataset_hashes = [&call](const std::string& request_key) -> std::optional<std::string> {
+    const auto found = call.datasets.find(request_key);
+    if (found == call.datasets.end()) return std::nullopt;
+    return found->second.hash;
+  };
+  GYRE_ASSIGN_OR_RETURN(const std::vector<SweepSpec> specs, parser(call.yaml, options));
+
+  Submission submission;
+  submission.replace = call.replace;
+  submission.fresh = call.fresh;
+  std::set<std::string> names;
+  for (const SweepSpec& spec : specs) {
+    if (!names.insert(spec.name).second) {
+      return InvalidArgument(options.file + ": two sweeps are called '" + spec.name + "'");
+    }
+    GYRE_RETURN_IF_ERROR(CheckDatasets(spec));
+    submission.sweeps.push_back(PrepareSweep(spec, call));
+  }
+  for (const auto& [key, dataset] : call.datasets) submission.datasets.push_back(dataset);
+  return submission;
+}
+
+}  // namespace gyre

@@ -1,0 +1,124 @@
+#include "coordinator/sweep_service.h"
+
+#include <utility>
+#include <vector>
+
+#include "coordinator/convert.h"
+#include "coordinator/watch_reactor.h"
+#include "proto/grpc_status.h"
+#include "results/compare.h"
+#include "results/query.h"
+
+namespace gyre {
+
+grpc::Status SweepServiceAdapter::Submit(grpc::ServerContext*, const v1::SubmitRequest* request,
+                                         v1::SubmitResponse* response) {
+  const Result<Submission> submission = PrepareSubmission(FromProto(*request), parser_);
+  if (!submission.ok()) return ToGrpcStatus(submission.status());
+  std::vector<SubmitReply> replies;
+  const Status status = loop_.Do([&](const Moment& at) -> Status {
+    GYRE_ASSIGN_OR_RETURN(replies, coordinator_.Submit(*submission, at));
+    return OkStatus();
+  });
+  for (const SubmitReply& reply : replies) ToProto(reply, response->add_sweeps());
+  return ToGrpcStatus(status);
+}
+
+grpc::Status SweepServiceAdapter::GetSweep(grpc::ServerContext*, const v1::GetSweepRequest* request,
+                                           v1::Sweep* response) {
+  SweepReply reply;
+  const Status status = loop_.Do([&](const Moment&) -> Status {
+    GYRE_ASSIGN_OR_RETURN(reply, coordinator_.GetSweep(request->name()));
+    return OkStatus();
+  });
+  if (status.ok()) ToProto(reply, response);
+  return ToGrpcStatus(status);
+}
+
+grpc::Status SweepServiceAdapter::ListSweeps(grpc::ServerContext*, const v1::ListSweepsRequest*,
+                                             v1::ListSweepsResponse* response) {
+  std::vector<SweepReply> replies;
+  const Status status = loop_.Do([&](const Moment&) {
+    replies = coordinator_.ListSweeps();
+    return OkStatus();
+  });
+  for (const SweepReply& reply : replies) ToProto(reply, response->add_sweeps());
+  return ToGrpcStatus(status);
+}
+
+grpc::Status SweepServiceAdapter::GetCluster(grpc::ServerContext*, const v1::GetClusterRequest*,
+                                             v1::Cluster* response) {
+  ClusterReply reply;
+  const Status status = loop_.Do([&](const Moment&) {
+    reply = coordinator_.GetCluster();
+    return OkStatus();
+  });
+  if (status.ok()) ToProto(reply, response);
+  return ToGrpcStatus(status);
+}
+
+grpc::Status SweepServiceAdapter::Cancel(grpc::ServerContext*, const v1::CancelRequest* request,
+                                         v1::CancelResponse* response) {
+  if (request->sweep().empty() == (request->job_id() == 0)) {
+    return ToGrpcStatus(InvalidArgument("cancel takes a sweep or a job, one of the two"));
+  }
+  int canceled = 0;
+  const Status status = loop_.Do([&](const Moment& at) -> Status {
+    if (request->sweep().empty()) {
+      GYRE_ASSIGN_OR_RETURN(canceled, coordinator_.CancelJob(request->job_id(), at));
+    } else {
+      GYRE_ASSIGN_OR_RETURN(canceled, coordinator_.CancelSweep(request->sweep(), at));
+    }
+    return OkStatus();
+  });
+  response->set_canceled(canceled);
+  return ToGrpcStatus(status);
+}
+
+grpc::Status SweepServiceAdapter::Compare(grpc::ServerContext*, const v1::CompareRequest* request,
+                                          v1::CompareResponse* response) {
+  const auto compare = [&]() -> Status {
+    GYRE_ASSIGN_OR_RETURN(const Database database, Database::OpenReadOnly(database_));
+    CompareOptions options;
+    options.metric = request->metric();
+    options.baseline = request->baseline();
+    options.at_tokens = request->at_tokens();
+    const std::vector<std::string> sweeps(request->sweeps().begin(), request->sweeps().end());
+    GYRE_ASSIGN_OR_RETURN(const Comparison comparison, gyre::Compare(database, sweeps, options));
+    response->set_json(ComparisonToJson(comparison));
+    return OkStatus();
+  };
+  return ToGrpcStatus(compare());
+}
+
+grpc::Status SweepServiceAdapter::Query(grpc::ServerContext*, const v1::QueryRequest* request,
+                                        v1::QueryResponse* response) {
+  const Result<QueryTable> table = RunQuery(database_, request->sql(), request->max_rows());
+  if (table.ok()) response->set_json(QueryTableToJson(*table));
+  return ToGrpcStatus(table.status());
+}
+
+grpc::ServerWriteReactor<v1::Event>* SweepServiceAdapter::WatchEvents(
+    grpc::CallbackServerContext*, const v1::WatchEventsRequest* request) {
+  auto* reactor = new WatchReactor(feed_);
+  const int64_t after_id = request->after_id();
+  if (request->sweep().empty()) {
+    reactor->Begin(after_id, std::nullopt);
+    return reactor;
+  }
+  const auto sweep_id = std::make_shared<int64_t>(0);
+  loop_.Post({[this, name = request->sweep(), sweep_id](const Moment&) -> Status {
+                GYRE_ASSIGN_OR_RETURN(*sweep_id, coordinator_.FindSweepId(name));
+                return OkStatus();
+              },
+              [reactor, after_id, sweep_id](const Status& status) {
+                if (status.ok()) {
+                  reactor->Begin(after_id, *sweep_id);
+                } else {
+                  reactor->End(status);
+                }
+              }});
+  return reactor;
+}
+
+}  // namespace gyre

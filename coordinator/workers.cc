@@ -1,0 +1,154 @@
+// What workers say of themselves: that they are there, that they want work, that they still hold their leases.
+
+#include <algorithm>
+#include <utility>
+
+#include "coordinator/coordinator.h"
+#include "proto/protocol.h"
+
+namespace gyre {
+namespace {
+
+// How often a worker's last_seen_at is written while nothing else happens.
+constexpr Millis kSeenEvery{15000};
+constexpr int kMaxSlots = 4096;
+
+}  // namespace
+
+Result<WorkerEntry*> Coordinator::KnownWorker(const std::string& incarnation) {
+  if (WorkerEntry* worker = state_.FindWorkerByIncarnation(incarnation)) return worker;
+  if (replaced_incarnations_.contains(incarnation)) {
+    return FailedPrecondition("another worker of the same name has registered since; two workers may not share a name");
+  }
+  return NotFound("this coordinator does not know the worker; it has to register");
+}
+
+Status Coordinator::Heard(WorkerEntry& worker, const Moment& at) {
+  worker.silent_at = at.now + timing_.lease;
+  worker.record.last_seen_at = at.wall;
+  const bool back = std::exchange(worker.record.gone, false);
+  if (!back && at.wall - worker.last_seen_written < kSeenEvery) return OkStatus();
+  worker.last_seen_written = at.wall;
+  GYRE_RETURN_IF_ERROR(store_->Update(worker.record, at.wall));
+  if (!back) return OkStatus();
+  return Note("worker_back",
+              {.worker = worker.record.id, .details = {{"name", worker.record.name}}}, at);
+}
+
+Result<RegisterReply> Coordinator::Register(const RegisterCall& call, const Moment& at) {
+  if (call.protocol != kProtocolVersion) {
+    return FailedPrecondition("the worker speaks protocol version " + std::to_string(call.protocol) +
+                              " and this coordinator " + std::to_string(kProtocolVersion) +
+                              "; use the same Gyre on both");
+  }
+  if (call.name.empty() || call.incarnation.empty() || call.slots < 1 || call.slots > kMaxSlots) {
+    return InvalidArgument("a worker needs a name, an incarnation, and 1 to " +
+                           std::to_string(kMaxSlots) + " slots");
+  }
+  if (replaced_incarnations_.contains(call.incarnation)) return KnownWorker(call.incarnation).status();
+
+  WorkerRecord record;
+  record.name = call.name;
+  record.incarnation = call.incarnation;
+  record.version = call.version;
+  record.slots = call.slots;
+  record.cpus = call.cpus;
+  record.memory_bytes = call.memory_bytes;
+  record.devices = call.devices;
+  record.last_seen_at = at.wall;
+  WorkerEntry* worker = state_.FindWorkerByName(call.name);
+  const bool anew = worker == nullptr || worker->record.incarnation != call.incarnation;
+  if (worker == nullptr) {
+    GYRE_ASSIGN_OR_RETURN(record.id, store_->Insert(record, at.wall));
+    worker = &state_.Add(record);
+  } else {
+    if (anew) {
+      replaced_incarnations_.insert(worker->record.incarnation);
+      const std::set<int64_t> jobs = worker->jobs;
+      for (const int64_t job : jobs) {
+        GYRE_RETURN_IF_ERROR(EndAttempt(*state_.FindJob(job), Lost("its worker was started anew"), at));
+      }
+      EndOffersOf(*worker);
+      state_.SetIncarnation(*worker, call.incarnation);
+    }
+    record.id = worker->record.id;
+    worker->record = record;
+    GYRE_RETURN_IF_ERROR(store_->Update(worker->record, at.wall));
+  }
+  worker->silent_at = at.now + timing_.lease;
+  worker->last_seen_written = at.wall;
+  GYRE_RETURN_IF_ERROR(store_->SetDevices(worker->record));
+  if (anew) {
+    GYRE_RETURN_IF_ERROR(Note("worker_registered",
+                              {.worker = record.id,
+                               .details = {{"name", record.name}, {"slots", record.slots}}},
+                              at));
+  }
+  return RegisterReply{record.id, timing_.heartbeat, timing_.lease};
+}
+
+Status Coordinator::Acquire(int64_t offer, const AcquireCall& call, LeaseAnswer answer,
+                            const Moment& at) {
+  if (call.slots < 1) return InvalidArgument("a worker without a free slot asks for work");
+  GYRE_ASSIGN_OR_RETURN(WorkerEntry * worker, KnownWorker(call.incarnation));
+  GYRE_RETURN_IF_ERROR(Heard(*worker, at));
+  if (offers_.contains(offer)) return OkStatus();
+  EndOffersOf(*worker);
+  const Millis wait = std::clamp(call.wait, Millis(0), timing_.longest_wait);
+  offers_[offer] = Offer{worker->record.id, call, std::move(answer), at.now + wait, false, std::nullopt};
+  return OkStatus();
+}
+
+void Coordinator::EndOffersOf(const WorkerEntry& worker) {
+  for (auto& [id, offer] : offers_) {
+    if (offer.worker == worker.record.id) offer.settled = true;
+  }
+}
+
+void Coordinator::Withdraw(int64_t offer) { offers_.erase(offer); }
+
+WorkerDesire Coordinator::DesireFor(const WorkerEntry& worker, const HeldAttempt& held,
+                                    const Moment& at) {
+  JobEntry* job = state_.FindJob(held.job);
+  if (job == nullptr || job->live == nullptr || job->live->record.number != held.number ||
+      job->live->record.worker_id != worker.record.id) {
+    return WorkerDesire::kDrop;
+  }
+  LiveAttempt& live = *job->live;
+  live.expires_at = at.now + timing_.lease;
+  // Reports may be ahead of what the heartbeat's thread saw.
+  if (held.progress.step >= live.progress.step) {
+    live.progress = held.progress;
+    job->record.tokens_done = held.progress.tokens;
+    if (held.progress.step > 0) progress_.push_back(DescribeRunning(*job));
+  }
+  return job->record.cancel_requested || live.timed_out ? WorkerDesire::kStop
+                                                        : WorkerDesire::kContinue;
+}
+
+Result<HeartbeatReply> Coordinator::Heartbeat(const HeartbeatCall& call, const Moment& at) {
+  GYRE_ASSIGN_OR_RETURN(WorkerEntry * worker, KnownWorker(call.incarnation));
+  GYRE_RETURN_IF_ERROR(Heard(*worker, at));
+  HeartbeatReply desires;
+  std::set<int64_t> listed;
+  for (const HeldAttempt& held : call.held) {
+    desires.push_back(DesireFor(*worker, held, at));
+    if (desires.back() == WorkerDesire::kDrop) continue;
+    listed.insert(held.job);
+    GYRE_RETURN_IF_ERROR(StartAttempt(*state_.FindJob(held.job), at));
+  }
+  // The answer that granted a lease may still be on its way when this heartbeat left; a second one without it tells
+  // that the answer was lost.
+  const std::set<int64_t> jobs = worker->jobs;
+  for (const int64_t id : jobs) {
+    JobEntry& job = *state_.FindJob(id);
+    if (listed.contains(id) || job.live->granted_at_heartbeat >= worker->heartbeats) continue;
+    AttemptEnding ending = Lost("its worker does not hold the lease");
+    ending.is_strike = job.live->record.state != AttemptState::kLeased;  // else nothing ever ran
+    GYRE_RETURN_IF_ERROR(EndAttempt(job, ending, at));
+  }
+  ++worker->heartbeats;
+  return desires;
+}
+
+}  // namespace gyre
