@@ -1,111 +1,165 @@
-// Training steps of the quick start's model on random tokens: tokens a second, and which share of the time the matrix
-// products could have taken alone.
+// Training steps on random tokens: tokens a second, where the time goes, and what the matrix
+// products alone would take. Times are those of the best step, and processor time where they say
+// so: it is what stays comparable on a machine that others use too.
 //
-//   gyre-step-bench [--threads N] [--steps N] [--layers N] [--hidden N] [--inner N] [--heads N] [--context N]
-//                   [--vocab N] [--rows N] [--backend cpu]
+//   gyre-step-bench [--shape quick|small] [--threads N] [--steps N] [--instructions
+//   avx512|avx2|baseline]
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <ctime>
 #include <string>
+#include <vector>
 
 #include "base/random.h"
-#include "trainer/backend/create_backend.h"
+#include "bench/timed_backend.h"
 #include "trainer/backend/cpu/cpu_backend.h"
+#include "trainer/backend/cpu/matrix_product.h"
 #include "trainer/model/model.h"
 
 namespace gyre {
 namespace {
 
-struct BenchOptions {
-  int threads = 1, steps = 5, rows = 16, context = 128;
-  std::string backend = "cpu";
-  ModelConfig model;
+struct Shape {
+  std::string name;
+  int layers, hidden, intermediate, heads, vocab, context, rows;
+
+  ModelConfig Model() const {
+    ModelConfig model;
+    model.num_hidden_layers = layers, model.hidden_size = hidden;
+    model.intermediate_size = intermediate, model.vocab_size = vocab;
+    model.num_attention_heads = model.num_key_value_heads = heads;
+    model.head_dim = hidden / heads;
+    return model;
+  }
+  int64_t tokens() const { return int64_t{rows} * context; }
 };
 
-// Time that this process's threads computed: what other processes take away does not count.
-double ProcessSeconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
+// The quick start's model, and one some ten times its size.
+const Shape kShapes[] = {{"quick", 2, 128, 512, 4, 257, 128, 16},
+                         {"small", 4, 256, 1024, 4, 512, 256, 8}};
+
+struct BenchOptions {
+  std::string shape, instructions;
+  int threads = 1, steps = 8;
+};
 
 double WallSeconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-Batch RandomBatch(const BenchOptions& options) {
-  Batch batch{options.rows, options.context, {}, {}, {}};
+Batch RandomBatch(const Shape& shape) {
+  Batch batch{shape.rows, shape.context, {}, {}, {}};
   const Random random(1, "bench");
-  for (int i = 0; i < options.rows * options.context; ++i) {
-    const uint64_t index = static_cast<uint64_t>(i);
-    const uint64_t vocab = static_cast<uint64_t>(options.model.vocab_size);
-    batch.tokens.push_back(static_cast<int32_t>(random.Below(vocab, 0, index)));
-    batch.targets.push_back(static_cast<int32_t>(random.Below(vocab, 1, index)));
+  for (uint64_t i = 0; i < static_cast<uint64_t>(shape.tokens()); ++i) {
+    const uint64_t vocab = static_cast<uint64_t>(shape.vocab);
+    batch.tokens.push_back(static_cast<int32_t>(random.Below(vocab, 0, i)));
+    batch.targets.push_back(static_cast<int32_t>(random.Below(vocab, 1, i)));
   }
   return batch;
 }
 
-Status RunBench(const BenchOptions& options) {
-  GYRE_ASSIGN_OR_RETURN(auto backend, CreateBackend(options.backend, options.threads));
-  GYRE_ASSIGN_OR_RETURN(auto positions, ResolvePositions({}, options.model, options.context));
-  GYRE_ASSIGN_OR_RETURN(auto model, Model::Create(options.model, positions, backend.get(),
-                                                  options.rows, options.context, true));
-  GYRE_RETURN_IF_ERROR(model->InitializeWeights(1));
-  const Batch batch = RandomBatch(options);
-  const int64_t tokens = int64_t{options.rows} * options.context;
-  double best_cpu = 1e30, best_wall = 1e30;
-  for (int step = 1; step <= options.steps; ++step) {
-    const double cpu = ProcessSeconds(), wall = WallSeconds();
-    GYRE_RETURN_IF_ERROR(model->ZeroGradients());
-    GYRE_ASSIGN_OR_RETURN(const double nll, model->ForwardBackward(batch));
-    GYRE_ASSIGN_OR_RETURN(const double norm, model->OptimizerStep({}, 1e-3, step, tokens));
-    best_cpu = std::min(best_cpu, ProcessSeconds() - cpu);
-    best_wall = std::min(best_wall, WallSeconds() - wall);
-    if (step == options.steps) {
-      std::printf("loss %.4f  gradient norm %.4f\n", nll / static_cast<double>(tokens), norm);
+/// The seconds of one product of each weight matrix with a row block, forward and both ways
+/// backward, for all tokens.
+struct Products {
+  double seconds = 0, flops = 0;
+};
+
+Products LinearProductsAlone(const Shape& shape) {
+  constexpr int kRows = 256, kRepeats = 5;
+  struct Weight {
+    int outputs, inputs, count;
+  };
+  const Weight weights[] = {{3 * shape.hidden, shape.hidden, shape.layers},
+                            {shape.hidden, shape.hidden, shape.layers},
+                            {2 * shape.intermediate, shape.hidden, shape.layers},
+                            {shape.hidden, shape.intermediate, shape.layers},
+                            {shape.vocab, shape.hidden, 1}};
+  Products all;
+  for (const auto& [outputs, inputs, count] : weights) {
+    std::vector<float> x(size_t(kRows * inputs), 0.5f), y(size_t(kRows * outputs), 0.5f);
+    std::vector<float> w(size_t(outputs * inputs), 0.5f);
+    const cpu::MatrixProduct products[] = {
+        {kRows, outputs, inputs, {x.data(), inputs}, {w.data(), inputs, true}, y.data(), outputs},
+        {kRows, inputs, outputs, {y.data(), outputs}, {w.data(), inputs}, x.data(), inputs},
+        {outputs, inputs, kRows, {y.data(), outputs, true}, {x.data(), inputs}, w.data(), inputs}};
+    for (const cpu::MatrixProduct& product : products) {
+      double best = 1e30;
+      for (int i = 0; i < kRepeats; ++i) {
+        const double start = ProcessSeconds();
+        if (!cpu::Multiply(product)) return {};
+        best = std::min(best, ProcessSeconds() - start);
+      }
+      all.seconds += best * count * static_cast<double>(shape.tokens()) / kRows;
+      all.flops += 2.0 * outputs * inputs * static_cast<double>(count * shape.tokens());
     }
   }
-  const ModelConfig& m = options.model;
-  const double matrix_parameters = static_cast<double>(
-      ParameterCount(m) - (m.tie_word_embeddings ? 0 : int64_t{m.vocab_size} * m.hidden_size));
-  const double flops_per_token =
-      6 * matrix_parameters + 12.0 * m.num_hidden_layers * m.num_attention_heads * m.head_dim *
-                                  options.context;  // full attention, as is customary
-  std::printf("%s, %s, %d threads: %.2f ms a step by the clock, %.2f ms of processor time\n",
-              CpuInstructionSet().c_str(), CpuLibraries().c_str(), options.threads,
-              1e3 * best_wall, 1e3 * best_cpu);
-  std::printf("%.0f tokens/s by the clock, %.0f by processor time (%.1f GFLOP/s)\n",
-              static_cast<double>(tokens) / best_wall,
-              static_cast<double>(tokens) / best_cpu * options.threads,
-              1e-9 * flops_per_token * static_cast<double>(tokens) / best_cpu * options.threads);
+  return all;
+}
+
+struct Measured {
+  double wall = 1e30, processor = 1e30;
+  std::map<std::string, double> kinds;  // of the best step
+};
+
+void Print(const Shape& shape, const BenchOptions& options, const Measured& best) {
+  const double tokens = static_cast<double>(shape.tokens());
+  std::printf(
+      "%s: %d layers x %d, intermediate %d, %d heads, vocab %d, %d x %d tokens a step; %d "
+      "threads\n",
+      shape.name.c_str(), shape.layers, shape.hidden, shape.intermediate, shape.heads, shape.vocab,
+      shape.rows, shape.context, options.threads);
+  std::printf("  %8.0f tokens/s by the clock, %.0f by processor time\n", tokens / best.wall,
+              tokens / best.processor * options.threads);
+  for (const auto& [kind, seconds] : best.kinds) {
+    std::printf("  %8.2f ms %4.1f %%  %s\n", 1e3 * seconds, 100 * seconds / best.processor,
+                kind.c_str());
+  }
+  const Products alone = LinearProductsAlone(shape);
+  std::printf("  %8.2f ms         the whole step, processor time\n", 1e3 * best.processor);
+  std::printf("  %8.2f ms %4.1f %%  the products with weights alone, one thread, %.0f GFLOP/s\n",
+              1e3 * alone.seconds, 100 * alone.seconds / best.processor,
+              1e-9 * alone.flops / alone.seconds);
+}
+
+Status RunShape(const Shape& shape, const BenchOptions& options) {
+  GYRE_ASSIGN_OR_RETURN(auto cpu, CreateCpuBackend(options.threads, options.instructions));
+  TimedBackend backend(cpu.get());
+  GYRE_ASSIGN_OR_RETURN(auto positions, ResolvePositions({}, shape.Model(), shape.context));
+  GYRE_ASSIGN_OR_RETURN(auto model, Model::Create(shape.Model(), positions, &backend, shape.rows,
+                                                  shape.context, /*training=*/true));
+  GYRE_RETURN_IF_ERROR(model->InitializeWeights(1));
+  const Batch batch = RandomBatch(shape);
+  Measured best;
+  for (int step = 1; step <= options.steps; ++step) {
+    backend.TakeSeconds();
+    const double processor = ProcessSeconds(), wall = WallSeconds();
+    GYRE_RETURN_IF_ERROR(model->ZeroGradients());
+    GYRE_RETURN_IF_ERROR(model->ForwardBackward(batch).status());
+    GYRE_RETURN_IF_ERROR(model->OptimizerStep({}, 1e-3, step, shape.tokens()).status());
+    best.wall = std::min(best.wall, WallSeconds() - wall);
+    const double used = ProcessSeconds() - processor;
+    if (used < best.processor) best.processor = used, best.kinds = backend.TakeSeconds();
+  }
+  Print(shape, options, best);
   return OkStatus();
 }
 
 bool Parse(int argc, char** argv, BenchOptions* options) {
-  ModelConfig& model = options->model;
-  model.num_hidden_layers = 2, model.hidden_size = 128, model.intermediate_size = 512;
-  model.num_attention_heads = 4;
-  const std::pair<const char*, int*> numbers[] = {
-      {"--threads", &options->threads}, {"--steps", &options->steps},
-      {"--rows", &options->rows},       {"--context", &options->context},
-      {"--layers", &model.num_hidden_layers}, {"--hidden", &model.hidden_size},
-      {"--inner", &model.intermediate_size},  {"--heads", &model.num_attention_heads},
-      {"--vocab", &model.vocab_size}};
   for (int i = 1; i + 1 < argc; i += 2) {
-    bool known = std::strcmp(argv[i], "--backend") == 0;
-    if (known) options->backend = argv[i + 1];
-    for (const auto& [flag, number] : numbers) {
-      if (std::strcmp(argv[i], flag) != 0) continue;
-      *number = std::atoi(argv[i + 1]);
-      known = true;
+    const std::string flag = argv[i];
+    if (flag == "--shape") {
+      options->shape = argv[i + 1];
+    } else if (flag == "--instructions") {
+      options->instructions = argv[i + 1];
+    } else if (flag == "--threads") {
+      options->threads = std::atoi(argv[i + 1]);
+    } else if (flag == "--steps") {
+      options->steps = std::atoi(argv[i + 1]);
+    } else {
+      return false;
     }
-    if (!known) return false;
   }
-  model.num_key_value_heads = model.num_attention_heads;
-  model.head_dim = model.hidden_size / std::max(model.num_attention_heads, 1);
   return argc % 2 == 1;
 }
 
@@ -118,7 +172,13 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "see the comment at the top of bench/step_bench.cc\n");
     return 2;
   }
-  const gyre::Status status = gyre::RunBench(options);
-  if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
-  return status.ok() ? 0 : 1;
+  std::printf("%s, %s\n", gyre::CpuInstructionSet().c_str(), gyre::CpuLibraries().c_str());
+  for (const gyre::Shape& shape : gyre::kShapes) {
+    if (!options.shape.empty() && options.shape != shape.name) continue;
+    const gyre::Status status = gyre::RunShape(shape, options);
+    if (status.ok()) continue;
+    std::fprintf(stderr, "%s\n", status.ToString().c_str());
+    return 1;
+  }
+  return 0;
 }

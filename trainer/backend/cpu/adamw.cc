@@ -1,43 +1,53 @@
-#include <array>
 #include <cmath>
 
-#include "trainer/backend/cpu/device.h"
+#include "trainer/backend/cpu/operations.h"
 
 namespace gyre::cpu {
+namespace {
 
-// In 64 parts whatever the number of threads, added in order.
-void Device::Norm2(Reals x, int64_t count, Reals norm) {
-  constexpr int64_t kParts = 64;
-  std::array<double, kParts> sums{};
-  Split(kParts, [&](int, Range parts) {
-    for (int64_t part = parts.begin; part < parts.end; ++part) {
-      const int64_t begin = count * part / kParts, end = count * (part + 1) / kParts;
-      sums[static_cast<size_t>(part)] = kernels_.sum_of_squares(end - begin, Data(x) + begin);
-    }
+// What a gradient is multiplied with before it enters AdamW.
+double ClippedScale(const AdamW& op, double unscaled_norm) {
+  const double norm = unscaled_norm * op.gradient_scale;
+  if (!std::isfinite(norm)) return NAN;
+  const bool clips = op.clip_norm > 0 && norm > op.clip_norm;
+  return clips ? op.gradient_scale * op.clip_norm / norm : op.gradient_scale;
+}
+
+}  // namespace
+
+void Norm2(Device& device, Reals x, int64_t count, Reals norm) {
+  device.pool.Run([&](int thread) {
+    const Range mine = Split({0, count}, device.threads(), thread, kLanes);
+    device.workspace.total(thread) =
+        device.kernels.sum_of_squares(Data(x) + mine.begin, mine.size());
   });
   double squares = 0;
-  for (const double sum : sums) squares += sum;
+  for (int thread = 0; thread < device.threads(); ++thread)
+    squares += device.workspace.total(thread);
   *Data(norm) = static_cast<float>(std::sqrt(squares));
 }
 
-void Device::AdamWStep(const AdamW& op) {
-  const double norm = *Data(op.gradient_norm) * op.gradient_scale;
-  double scale = op.gradient_scale;
-  if (op.clip_norm > 0 && norm > op.clip_norm) scale *= op.clip_norm / norm;
-  if (!std::isfinite(norm)) scale = NAN;
-  const double step = static_cast<double>(op.step);
-  AdamWFactors factors;
-  factors.gradient_scale = static_cast<float>(scale);
-  factors.beta1 = static_cast<float>(op.beta1);
-  factors.beta2 = static_cast<float>(op.beta2);
-  factors.epsilon = static_cast<float>(op.epsilon);
-  factors.step_size = static_cast<float>(op.lr / (1 - std::pow(op.beta1, step)));
-  factors.second_scale = static_cast<float>(1 / std::sqrt(1 - std::pow(op.beta2, step)));
-  factors.decay = static_cast<float>(op.lr * op.weight_decay);
-  Split(op.count, [&](int, Range range) {
-    kernels_.adamw(range.size(), factors, Data(op.gradient) + range.begin,
-                   Data(op.weight) + range.begin, Data(op.first_moment) + range.begin,
-                   Data(op.second_moment) + range.begin);
+void AdamWStep(Device& device, const AdamW& op) {
+  const AdamWRows all{
+      .gradient_scale = static_cast<float>(ClippedScale(op, *Data(op.gradient_norm))),
+      .beta1 = static_cast<float>(op.beta1),
+      .beta2 = static_cast<float>(op.beta2),
+      .rest1 = static_cast<float>(1 - op.beta1),
+      .rest2 = static_cast<float>(1 - op.beta2),
+      .correction1 = static_cast<float>(1 / (1 - std::pow(op.beta1, op.step))),
+      .correction2 = static_cast<float>(1 / (1 - std::pow(op.beta2, op.step))),
+      .lr = static_cast<float>(op.lr),
+      .epsilon = static_cast<float>(op.epsilon),
+      .weight_decay = static_cast<float>(op.weight_decay)};
+  device.pool.Run([&](int thread) {
+    const Range mine = Split({0, op.count}, device.threads(), thread, kLanes);
+    AdamWRows rows = all;
+    rows.count = mine.size();
+    rows.gradient = Data(op.gradient) + mine.begin;
+    rows.weight = Data(op.weight) + mine.begin;
+    rows.first_moment = Data(op.first_moment) + mine.begin;
+    rows.second_moment = Data(op.second_moment) + mine.begin;
+    device.kernels.adamw(rows);
   });
 }
 

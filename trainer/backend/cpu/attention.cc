@@ -1,131 +1,203 @@
-#include <algorithm>
-#include <cmath>
-#include <cstring>
+// Attention, a block of queries of one head at a time: their scores against all keys that any of
+// them sees, in scratch memory of the thread. The pairs of blocks that nobody in them sees are
+// never computed; backward, probabilities are computed again from the scores and log_sum_exp.
+// Threads take heads as they become free: what is computed for a head does not depend on by whom.
 
-#include "trainer/backend/cpu/device.h"
-#include "trainer/backend/cpu/query_block.h"
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "trainer/backend/cpu/operations.h"
 
 namespace gyre::cpu {
 namespace {
 
-// Addresses of one head in one row. Tokens are `width` apart in qkv, `out_width` in outputs.
-struct HeadView {
-  HeadView(const Attention& op, int row, int head)
-      : d(op.head_dim),
-        width(int64_t{op.heads + 2 * op.kv_heads} * d),
-        out_width(int64_t{op.heads} * d),
-        query(row * op.length * width + int64_t{head} * d),
-        key(row * op.length * width + int64_t{op.heads + head / (op.heads / op.kv_heads)} * d),
-        value(key + int64_t{op.kv_heads} * d),
-        out(row * op.length * out_width + int64_t{head} * d),
-        log_sum_exp(int64_t{row} * op.length * op.heads + head) {}
-
-  int d;
-  int64_t width, out_width;
-  int64_t query, key, value, out, log_sum_exp;  // offsets of the row's first token
+// The queries [first, first + count) of one head of one row, and the keys [key, key + keys) that
+// they see.
+struct Block {
+  int first = 0, count = 0;
+  int key = 0, keys = 0;
+  int first_visible[kQueryBlock];  // per query, counted from `key`
 };
 
-float Slope(const Attention& op, int head) {
-  return op.alibi_slopes ? Data(op.alibi_slopes)[head] : 0.0f;
-}
+// Addresses of one row of the batch.
+class Row {
+ public:
+  Row(const Attention& op, int row) : op_(op), first_token_(int64_t{row} * op.length) {}
 
-const int32_t* DocumentStarts(const Attention& op, int row) {
-  return op.document_starts ? Data(op.document_starts) + int64_t{row} * op.length : nullptr;
-}
-
-}  // namespace
-
-QueryBlock::QueryBlock(const Attention& op, const int32_t* document_starts, int first_query)
-    : first_query(first_query), queries(std::min(kQueryBlock, op.length - first_query)) {
-  const auto first_seen = [&](int i) {
-    const int document = document_starts != nullptr ? document_starts[i] : 0;
-    return std::max(document, op.window > 0 ? i - op.window + 1 : 0);
-  };
-  first_key = first_seen(first_query);  // neither documents nor windows ever begin earlier for a later query
-  keys = first_query + queries - first_key;
-  for (int r = 0; r < queries; ++r) {
-    visible[r] = {first_seen(first_query + r) - first_key, first_query + r + 1 - first_key};
+  int64_t stride() const { return int64_t{op_.heads + 2 * op_.kv_heads} * op_.head_dim; }
+  int64_t output_stride() const { return int64_t{op_.heads} * op_.head_dim; }
+  int64_t Query(int head, int place) const { return InQkv(head, place); }
+  int64_t Key(int key_head, int place) const { return InQkv(op_.heads + key_head, place); }
+  int64_t Value(int key_head, int place) const {
+    return InQkv(op_.heads + op_.kv_heads + key_head, place);
   }
+  int64_t Output(int head, int place) const {
+    return (first_token_ + place) * output_stride() + int64_t{head} * op_.head_dim;
+  }
+  int64_t LogSumExp(int head, int place) const { return (first_token_ + place) * op_.heads + head; }
+
+  Block QueriesFrom(int first) const {
+    Block block;
+    block.first = first;
+    block.count = std::min(kQueryBlock, op_.length - first);
+    block.key = FirstKey(first);  // never falls along the row
+    block.keys = first + block.count - block.key;
+    for (int i = 0; i < block.count; ++i) {
+      block.first_visible[i] = FirstKey(first + i) - block.key;
+    }
+    return block;
+  }
+
+ private:
+  int64_t InQkv(int head, int place) const {
+    return (first_token_ + place) * stride() + int64_t{head} * op_.head_dim;
+  }
+  int FirstKey(int place) const {
+    const int document = op_.document_starts ? Data(op_.document_starts)[first_token_ + place] : 0;
+    return std::max({0, document, op_.window > 0 ? place - op_.window + 1 : 0});
+  }
+
+  const Attention& op_;
+  const int64_t first_token_;
+};
+
+float Scale(const Attention& op) { return static_cast<float>(1 / std::sqrt(op.head_dim)); }
+
+ScoreBlock Scores(const Attention& op, int head, const Block& block, float* scores) {
+  return {.scores = scores,
+          .stride = Workspace::ScoreStride(block.keys),
+          .queries = block.count,
+          .keys = block.keys,
+          .first = block.first_visible,
+          .last = block.first - block.key,
+          .slope = op.alibi_slopes ? Data(op.alibi_slopes)[head] : 0};
 }
 
-void Device::AttentionForwardHead(const Attention& op, int row, int head, float* scores) {
-  const HeadView at(op, row, head);
+// Scores = q k / sqrt(d), before any mask.
+void MultiplyKeys(Device& device, const Attention& op, const Row& row, int head, const Block& block,
+                  const ScoreBlock& scores) {
+  const int key_head = head / (op.heads / op.kv_heads);
   const float* qkv = Data(op.qkv);
-  const float scale = 1 / std::sqrt(static_cast<float>(at.d));
+  device.Multiply({.m = block.count,
+                   .n = block.keys,
+                   .k = op.head_dim,
+                   .a = {qkv + row.Query(head, block.first), row.stride()},
+                   .b = {qkv + row.Key(key_head, block.key), row.stride(), /*transposed=*/true},
+                   .c = scores.scores,
+                   .c_stride = scores.stride,
+                   .factor = Scale(op)});
+}
+
+void ForwardHead(Device& device, const Attention& op, int row_index, int head, float* scratch) {
+  const Row row(op, row_index);
+  const int key_head = head / (op.heads / op.kv_heads);
   for (int first = 0; first < op.length; first += kQueryBlock) {
-    const QueryBlock block(op, DocumentStarts(op, row), first);
-    const int64_t stride = PaddedKeys(block.keys);
-    Product(block.queries, block.keys, at.d, scale, {qkv + at.query + first * at.width, at.width},
-            {qkv + at.key + block.first_key * at.width, at.width, true}, 0, scores, stride);
-    kernels_.softmax(block.queries, block.keys, stride, block.visible, Slope(op, head),
-                     first - block.first_key, scores,
-                     Data(op.log_sum_exp) + at.log_sum_exp + int64_t{first} * op.heads, op.heads);
-    Product(block.queries, at.d, block.keys, 1, {scores, stride},
-            {qkv + at.value + block.first_key * at.width, at.width}, 0,
-            Data(op.output) + at.out + first * at.out_width, at.out_width);
+    const Block block = row.QueriesFrom(first);
+    const ScoreBlock scores = Scores(op, head, block, scratch);
+    MultiplyKeys(device, op, row, head, block, scores);
+    device.kernels.softmax(scores, Data(op.log_sum_exp) + row.LogSumExp(head, first), op.heads);
+    device.Multiply({.m = block.count,
+                     .n = op.head_dim,
+                     .k = block.keys,
+                     .a = {scores.scores, scores.stride},
+                     .b = {Data(op.qkv) + row.Value(key_head, block.key), row.stride()},
+                     .c = Data(op.output) + row.Output(head, first),
+                     .c_stride = row.output_stride()});
   }
 }
 
-// All query heads that read one key/value head, so that its gradient has one writer and one order of sums.
-void Device::AttentionBackwardGroup(const Attention& op, const AttentionGradients& g, int row,
-                                    int kv_head, float* scores) {
-  const int group = op.heads / op.kv_heads;
+void BackwardBlock(Device& device, const Attention& op, const AttentionGradients& g, const Row& row,
+                   int head, const Block& block, float* scratch, float* d_scratch) {
+  const int key_head = head / (op.heads / op.kv_heads);
   const float* qkv = Data(op.qkv);
   float* d_qkv = Data(g.d_qkv);
-  float* d_scores = scores + ScoreStride();
-  const HeadView keys(op, row, kv_head * group);
-  for (int t = 0; t < op.length; ++t) {
-    std::memset(d_qkv + keys.key + t * keys.width, 0, sizeof(float) * static_cast<size_t>(keys.d));
-    std::memset(d_qkv + keys.value + t * keys.width, 0,
-                sizeof(float) * static_cast<size_t>(keys.d));
+  const int64_t output = row.Output(head, block.first), query = row.Query(head, block.first);
+  const int64_t key = row.Key(key_head, block.key), value = row.Value(key_head, block.key);
+  const Matrix d_output{Data(g.d_output) + output, row.output_stride()};
+  const ScoreBlock scores = Scores(op, head, block, scratch);
+
+  MultiplyKeys(device, op, row, head, block, scores);
+  device.Multiply({.m = block.count,
+                   .n = block.keys,
+                   .k = op.head_dim,
+                   .a = d_output,
+                   .b = {qkv + value, row.stride(), /*transposed=*/true},
+                   .c = d_scratch,
+                   .c_stride = scores.stride});
+  device.kernels.softmax_backward(scores,
+                                  {.d_scores = d_scratch,
+                                   .scale = Scale(op),
+                                   .output = Data(op.output) + output,
+                                   .d_output = d_output.data,
+                                   .output_stride = row.output_stride(),
+                                   .head_dim = op.head_dim},
+                                  Data(op.log_sum_exp) + row.LogSumExp(head, block.first),
+                                  op.heads);
+  device.Multiply({.m = block.keys,
+                   .n = op.head_dim,
+                   .k = block.count,
+                   .a = {scratch, scores.stride, /*transposed=*/true},
+                   .b = d_output,
+                   .c = d_qkv + value,
+                   .c_stride = row.stride(),
+                   .add = true});
+  device.Multiply({.m = block.keys,
+                   .n = op.head_dim,
+                   .k = block.count,
+                   .a = {d_scratch, scores.stride, /*transposed=*/true},
+                   .b = {qkv + query, row.stride()},
+                   .c = d_qkv + key,
+                   .c_stride = row.stride(),
+                   .add = true});
+  device.Multiply({.m = block.count,
+                   .n = op.head_dim,
+                   .k = block.keys,
+                   .a = {d_scratch, scores.stride},
+                   .b = {qkv + key, row.stride()},
+                   .c = d_qkv + query,
+                   .c_stride = row.stride()});
+}
+
+void BackwardKeyHead(Device& device, const Attention& op, const AttentionGradients& g,
+                     int row_index, int key_head, float* scratch, float* d_scratch) {
+  const Row row(op, row_index);
+  for (int place = 0; place < op.length; ++place) {
+    std::fill_n(Data(g.d_qkv) + row.Key(key_head, place), op.head_dim, 0.0f);
+    std::fill_n(Data(g.d_qkv) + row.Value(key_head, place), op.head_dim, 0.0f);
   }
-  const float scale = 1 / std::sqrt(static_cast<float>(keys.d));
-  for (int head = kv_head * group; head < (kv_head + 1) * group; ++head) {
-    const HeadView at(op, row, head);
+  const int group = op.heads / op.kv_heads;
+  for (int head = key_head * group; head < (key_head + 1) * group; ++head) {
     for (int first = 0; first < op.length; first += kQueryBlock) {
-      const QueryBlock block(op, DocumentStarts(op, row), first);
-      const int64_t stride = PaddedKeys(block.keys);
-      const int queries = block.queries, seen = block.keys;
-      const Operand query{qkv + at.query + first * at.width, at.width};
-      const Operand key{qkv + at.key + block.first_key * at.width, at.width};
-      const Operand value{qkv + at.value + block.first_key * at.width, at.width};
-      const Operand d_output{Data(g.d_output) + at.out + first * at.out_width, at.out_width};
-      Product(queries, seen, at.d, scale, query, {key.data, key.stride, true}, 0, scores, stride);
-      kernels_.softmax_again(queries, seen, stride, block.visible, Slope(op, head),
-                             first - block.first_key,
-                             Data(op.log_sum_exp) + at.log_sum_exp + int64_t{first} * op.heads,
-                             op.heads, scores);
-      Product(queries, seen, at.d, 1, d_output, {value.data, value.stride, true}, 0, d_scores,
-              stride);
-      kernels_.softmax_backward(queries, seen, stride, block.visible, scale, at.d, at.out_width,
-                                Data(op.output) + at.out + first * at.out_width, d_output.data,
-                                scores, d_scores);
-      Product(seen, at.d, queries, 1, {scores, stride, true}, d_output, 1,
-              d_qkv + at.value + block.first_key * at.width, at.width);
-      Product(seen, at.d, queries, 1, {d_scores, stride, true}, query, 1,
-              d_qkv + at.key + block.first_key * at.width, at.width);
-      Product(queries, at.d, seen, 1, {d_scores, stride}, key, 0,
-              d_qkv + at.query + first * at.width, at.width);
+      BackwardBlock(device, op, g, row, head, row.QueriesFrom(first), scratch, d_scratch);
     }
   }
 }
 
-void Device::AttentionForward(const Attention& op) {
-  Split(int64_t{op.rows} * op.heads, [&](int thread, Range tasks) {
-    for (int64_t task = tasks.begin; task < tasks.end; ++task) {
-      AttentionForwardHead(op, static_cast<int>(task / op.heads), static_cast<int>(task % op.heads),
-                           scores_ + thread * 2 * ScoreStride());
+// Calls item(row, head, thread) for all of rows x heads, on whichever thread is free.
+template <typename Item>
+void ForEachHead(Device& device, int rows, int heads, const Item& item) {
+  std::atomic<int64_t> next{0};
+  device.pool.Run([&](int thread) {
+    const int64_t count = int64_t{rows} * heads;
+    for (int64_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) {
+      item(static_cast<int>(i / heads), static_cast<int>(i % heads), thread);
     }
   });
 }
 
-void Device::AttentionBackward(const Attention& op, const AttentionGradients& gradients) {
-  Split(int64_t{op.rows} * op.kv_heads, [&](int thread, Range tasks) {
-    for (int64_t task = tasks.begin; task < tasks.end; ++task) {
-      AttentionBackwardGroup(op, gradients, static_cast<int>(task / op.kv_heads),
-                             static_cast<int>(task % op.kv_heads),
-                             scores_ + thread * 2 * ScoreStride());
-    }
+}  // namespace
+
+void AttentionForward(Device& device, const Attention& op) {
+  ForEachHead(device, op.rows, op.heads, [&](int row, int head, int thread) {
+    ForwardHead(device, op, row, head, device.workspace.scores(thread));
+  });
+}
+
+void AttentionBackward(Device& device, const Attention& op, const AttentionGradients& g) {
+  ForEachHead(device, op.rows, op.kv_heads, [&](int row, int key_head, int thread) {
+    BackwardKeyHead(device, op, g, row, key_head, device.workspace.scores(thread),
+                    device.workspace.d_scores(thread));
   });
 }
 

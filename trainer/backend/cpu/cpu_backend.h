@@ -1,23 +1,27 @@
 #pragma once
 
-// The backend for processors: float32, matrix products by oneDNN where the build has it, everything else in vectorised
-// loops around them, a block of rows at a time so that it stays in the cache. One OpenMP pool does both. The same shapes
-// with the same number of threads, instruction set and library give the same bits.
+// The fast backend: float32, matrix products by oneDNN, everything else in loops that are compiled
+// for AVX-512, AVX2 and plain x86-64 and chosen at run time, so that one binary runs on any x86-64.
+// The same number of threads and the same instruction set give the same bits. Operations are done
+// when they return. One thread at a time uses it.
 
 #include <memory>
 #include <string>
 
+#include "base/status.h"
 #include "trainer/backend/backend.h"
 
 namespace gyre {
 
-/// `instruction_set` is the best of this machine if empty; else "avx512", "avx2" or "baseline", and nullptr comes back
-/// if the machine lacks it.
-std::unique_ptr<Backend> CreateCpuBackend(int threads, const std::string& instruction_set = "");
+/// `threads` counts the caller's; with 1 none is ever started. RESOURCE_EXHAUSTED: the system gives
+/// no more threads. `instruction_set` is for tests: "avx512", "avx2", "baseline", or empty for the
+/// best that there is; INVALID_ARGUMENT if this processor has not got it.
+Result<std::unique_ptr<Backend>> CreateCpuBackend(int threads,
+                                                  const std::string& instruction_set = "");
 
-/// What the bits depend on beside shapes and threads: our own loops' instruction set, e.g. "avx512".
+/// What the bits of a result depend on, beside the number of threads: the instruction set of our
+/// own loops, and the library of the matrix products with its version and instruction set.
 std::string CpuInstructionSet();
-/// The library behind the matrix products and its version, e.g. "oneDNN 2.6.3", or "none".
 std::string CpuLibraries();
 
 }  // namespace gyre

@@ -1,24 +1,27 @@
-#include "trainer/backend/cpu/device.h"
+#include "trainer/backend/cpu/operations.h"
 
 namespace gyre::cpu {
 
-void Device::EmbeddingForward(const Embedding& op) {
-  const float scale = static_cast<float>(op.scale);
-  Split(op.tokens, [&](int, Range range) {
-    for (int64_t n = range.begin; n < range.end; ++n) {
-      kernels_.scale(op.hidden, scale, Data(op.table) + int64_t{Data(op.ids)[n]} * op.hidden,
-                     Data(op.x) + n * op.hidden);
+void EmbeddingForward(Device& device, const Embedding& op) {
+  device.pool.Run([&](int thread) {
+    const Range tokens = Split({0, op.tokens}, device.threads(), thread);
+    for (int64_t n = tokens.begin; n < tokens.end; ++n) {
+      device.kernels.assign_scaled(Data(op.table) + int64_t{Data(op.ids)[n]} * op.hidden,
+                                   static_cast<float>(op.scale), op.hidden,
+                                   Data(op.x) + n * op.hidden);
     }
   });
 }
 
-// Threads share the columns, not the tokens: each row of the table gets its sum in the order of the tokens.
-void Device::EmbeddingBackward(const Embedding& op, Reals dx, Reals d_table) {
-  const float scale = static_cast<float>(op.scale);
-  Split(op.hidden, [&](int, Range columns) {
+// A token may occur many times: each thread adds all rows, of its own columns.
+void EmbeddingBackward(Device& device, const Embedding& op, Reals dx, Reals d_table) {
+  device.pool.Run([&](int thread) {
+    const Range columns = Split({0, op.hidden}, device.threads(), thread, kLanes);
+    if (columns.size() == 0) return;
     for (int64_t n = 0; n < op.tokens; ++n) {
-      kernels_.add_scaled(columns.size(), scale, Data(dx) + n * op.hidden + columns.begin,
-                          Data(d_table) + int64_t{Data(op.ids)[n]} * op.hidden + columns.begin);
+      device.kernels.add_scaled(
+          Data(dx) + n * op.hidden + columns.begin, static_cast<float>(op.scale), columns.size(),
+          Data(d_table) + int64_t{Data(op.ids)[n]} * op.hidden + columns.begin);
     }
   });
 }

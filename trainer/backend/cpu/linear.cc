@@ -1,46 +1,85 @@
+#include "trainer/backend/cpu/linear.h"
+
 #include <cstring>
 
-#include "trainer/backend/cpu/device.h"
+#include "trainer/backend/cpu/operations.h"
 
 namespace gyre::cpu {
 
-void Device::Forward(int64_t rows, int inputs, int outputs, const float* x, const float* weight,
-                     float beta, float* y) {
-  Product(rows, outputs, inputs, 1, {x, inputs}, {weight, inputs, true}, beta, y, outputs);
+void MultiplyRows(Device& device, int64_t rows, int inputs, int outputs, const float* x,
+                  const float* weight, float* y, bool add) {
+  device.Multiply({.m = rows,
+                   .n = outputs,
+                   .k = inputs,
+                   .a = {x, inputs},
+                   .b = {weight, inputs, /*transposed=*/true},
+                   .c = y,
+                   .c_stride = outputs,
+                   .add = add});
 }
 
-void Device::BackwardInput(int64_t rows, int inputs, int outputs, const float* dy,
-                           const float* weight, float* dx) {
-  Product(rows, inputs, outputs, 1, {dy, outputs}, {weight, inputs}, 0, dx, inputs);
+void MultiplyRowsBack(Device& device, int64_t rows, int inputs, int outputs, const float* dy,
+                      const float* weight, float* dx) {
+  device.Multiply({.m = rows,
+                   .n = inputs,
+                   .k = outputs,
+                   .a = {dy, outputs},
+                   .b = {weight, inputs},
+                   .c = dx,
+                   .c_stride = inputs});
 }
 
-void Device::BackwardWeight(int64_t rows, int inputs, int outputs, const float* dy, const float* x,
-                            float* d_weight) {
-  Product(outputs, inputs, rows, 1, {dy, outputs, true}, {x, inputs}, 1, d_weight, inputs);
+void AddWeightGradient(Device& device, int64_t rows, int inputs, int outputs, const float* dy,
+                       int64_t dy_stride, const float* x, float* d_weight) {
+  device.pool.Run([&](int thread) {
+    Range o{0, outputs}, i{0, inputs};
+    Range& longer = outputs >= inputs ? o : i;
+    longer = Split(longer, device.threads(), thread, kLanes);
+    if (longer.size() == 0) return;
+    device.Multiply({.m = o.size(),
+                     .n = i.size(),
+                     .k = rows,
+                     .a = {dy + o.begin, dy_stride, /*transposed=*/true},
+                     .b = {x + i.begin, inputs},
+                     .c = d_weight + o.begin * inputs + i.begin,
+                     .c_stride = inputs,
+                     .add = true});
+  });
 }
 
-void Device::Linear(int64_t tokens, int inputs, int outputs, Reals x, Reals weight, Reals y) {
-  Forward(tokens, inputs, outputs, Data(x), Data(weight), 0, Data(y));
+void Linear(Device& device, int64_t tokens, int inputs, int outputs, Reals x, Reals weight,
+            Reals y) {
+  device.pool.Run([&](int thread) {
+    const Range rows = Split({0, tokens}, device.threads(), thread);
+    if (rows.size() == 0) return;
+    MultiplyRows(device, rows.size(), inputs, outputs, Data(x) + rows.begin * inputs, Data(weight),
+                 Data(y) + rows.begin * outputs);
+  });
 }
 
-void Device::LinearResidualForward(const LinearResidual& op) {
-  Blocks(op.tokens, RowBlock(), [&](Range rows) {
+void LinearResidualForward(Device& device, const LinearResidual& op) {
+  device.pool.Run([&](int thread) {
+    const Range rows = Split({0, op.tokens}, device.threads(), thread);
+    if (rows.size() == 0) return;
     float* y = Data(op.y) + rows.begin * op.outputs;
     std::memcpy(y, Data(op.residual) + rows.begin * op.outputs,
-                sizeof(float) * static_cast<size_t>(rows.size() * op.outputs));
-    Forward(rows.size(), op.inputs, op.outputs, Data(op.x) + rows.begin * op.inputs,
-            Data(op.weight), 1, y);
+                static_cast<size_t>(rows.size() * op.outputs) * sizeof(float));
+    MultiplyRows(device, rows.size(), op.inputs, op.outputs, Data(op.x) + rows.begin * op.inputs,
+                 Data(op.weight), y, /*add=*/true);
   });
 }
 
-void Device::LinearResidualBackward(const LinearResidual& op, const LinearResidualGradients& g) {
-  Blocks(op.tokens, RowBlock(), [&](Range rows) {
-    const float* dy = Data(g.dy) + rows.begin * op.outputs;
-    BackwardInput(rows.size(), op.inputs, op.outputs, dy, Data(op.weight),
-                  Data(g.dx) + rows.begin * op.inputs);
-    BackwardWeight(rows.size(), op.inputs, op.outputs, dy, Data(op.x) + rows.begin * op.inputs,
-                   Data(g.d_weight));
+void LinearResidualBackward(Device& device, const LinearResidual& op,
+                            const LinearResidualGradients& g) {
+  device.pool.Run([&](int thread) {
+    const Range rows = Split({0, op.tokens}, device.threads(), thread);
+    if (rows.size() == 0) return;
+    MultiplyRowsBack(device, rows.size(), op.inputs, op.outputs,
+                     Data(g.dy) + rows.begin * op.outputs, Data(op.weight),
+                     Data(g.dx) + rows.begin * op.inputs);
   });
+  AddWeightGradient(device, op.tokens, op.inputs, op.outputs, Data(g.dy), op.outputs, Data(op.x),
+                    Data(g.d_weight));
 }
 
 }  // namespace gyre::cpu

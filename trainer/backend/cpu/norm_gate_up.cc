@@ -1,45 +1,40 @@
-#include "trainer/backend/cpu/device.h"
+#include "trainer/backend/cpu/norm_linear.h"
+#include "trainer/backend/cpu/operations.h"
 
 namespace gyre::cpu {
 namespace {
 
-NormRows HiddenRows(const NormGateUp& op, Range rows) {
-  return {rows.size(), op.hidden, static_cast<float>(op.kind.epsilon), op.kind.one_plus,
-          Data(op.x) + rows.begin * op.hidden, Data(op.norm_weight)};
+NormLinear LinearPart(const NormGateUp& op) {
+  return {.tokens = op.tokens,
+          .hidden = op.hidden,
+          .outputs = 2 * op.intermediate,
+          .kind = op.kind,
+          .x = Data(op.x),
+          .norm_weight = Data(op.norm_weight),
+          .weight = Data(op.weight),
+          .inverse_rms = Data(op.inverse_rms),
+          .y = Data(op.gate_up)};
+}
+
+GatedRows Gated(const NormGateUp& op, Range rows) {
+  return {op.activation, rows.size(), op.intermediate,
+          Data(op.gate_up) + rows.begin * 2 * op.intermediate};
 }
 
 }  // namespace
 
-void Device::NormGateUpForward(const NormGateUp& op) {
-  const int inner = op.intermediate;
-  Blocks(op.tokens, RowBlock(), [&](Range rows) {
-    NormRowsForward(HiddenRows(op, rows), normed_, Data(op.inverse_rms) + rows.begin);
-    float* gate_up = Data(op.gate_up) + rows.begin * 2 * inner;
-    Forward(rows.size(), op.hidden, 2 * inner, normed_, Data(op.weight), 0, gate_up);
-    Split(rows.size(), [&](int, Range part) {
-      kernels_.gate_forward(op.activation, part.size(), inner, gate_up + part.begin * 2 * inner,
-                            Data(op.activated) + (rows.begin + part.begin) * inner);
-    });
+void NormGateUpForward(Device& device, const NormGateUp& op) {
+  NormLinearForward(device, LinearPart(op), [&](Range rows) {
+    device.kernels.activate(Gated(op, rows), Data(op.activated) + rows.begin * op.intermediate);
   });
 }
 
-void Device::NormGateUpBackward(const NormGateUp& op, const NormGateUpGradients& g) {
-  const int inner = op.intermediate;
-  Blocks(op.tokens, RowBlock(), [&](Range rows) {
-    float* gate_up = Data(op.gate_up) + rows.begin * 2 * inner;
-    Split(rows.size(), [&](int, Range part) {
-      kernels_.gate_backward(op.activation, part.size(), inner,
-                             Data(g.d_activated) + (rows.begin + part.begin) * inner,
-                             gate_up + part.begin * 2 * inner);
-    });
-    const NormRows hidden = HiddenRows(op, rows);
-    float* inverse_rms = Data(op.inverse_rms) + rows.begin;
-    NormRowsForward(hidden, normed_, inverse_rms);  // the same values again
-    BackwardWeight(rows.size(), op.hidden, 2 * inner, gate_up, normed_, Data(g.d_weight));
-    BackwardInput(rows.size(), op.hidden, 2 * inner, gate_up, Data(op.weight), d_normed_);
-    NormRowsBackward(hidden, inverse_rms, d_normed_, /*add=*/true,
-                     Data(g.dx) + rows.begin * op.hidden, Data(g.d_norm_weight));
-  });
+void NormGateUpBackward(Device& device, const NormGateUp& op, const NormGateUpGradients& g) {
+  NormLinearBackward(device, LinearPart(op), Data(op.gate_up), Data(g.dx), Data(g.d_norm_weight),
+                     Data(g.d_weight), [&](Range rows, int) {
+                       device.kernels.activate_backward(
+                           Gated(op, rows), Data(g.d_activated) + rows.begin * op.intermediate);
+                     });
 }
 
 }  // namespace gyre::cpu

@@ -1,101 +1,102 @@
-#include <cstring>
-
-#include "trainer/backend/cpu/device.h"
+#include "trainer/backend/cpu/norm_linear.h"
+#include "trainer/backend/cpu/operations.h"
 
 namespace gyre::cpu {
 namespace {
 
-int Width(const NormQkv& op) { return (op.heads + 2 * op.kv_heads) * op.head_dim; }
-
-NormRows HiddenRows(const NormQkv& op, Range rows) {
-  return {rows.size(), op.hidden, static_cast<float>(op.kind.epsilon), op.kind.one_plus,
-          Data(op.x) + rows.begin * op.hidden, Data(op.norm_weight)};
+NormLinear LinearPart(const NormQkv& op) {
+  return {.tokens = int64_t{op.rows} * op.length,
+          .hidden = op.hidden,
+          .outputs = (op.heads + 2 * op.kv_heads) * op.head_dim,
+          .kind = op.kind,
+          .x = Data(op.x),
+          .norm_weight = Data(op.norm_weight),
+          .weight = Data(op.weight),
+          .inverse_rms = Data(op.inverse_rms),
+          .y = Data(op.qkv)};
 }
 
-// The query heads of one token, or its key heads, as rows of their norm: always of the plain form.
-NormRows Heads(const NormQkv& op, bool query, int64_t token) {
-  const int64_t first = token * (op.heads + op.kv_heads) + (query ? 0 : op.heads);
-  return {query ? op.heads : op.kv_heads, op.head_dim, static_cast<float>(op.kind.epsilon), false,
-          Data(op.raw_qk) + first * op.head_dim, Data(query ? op.q_norm : op.k_norm)};
-}
-
-float* HeadRms(const NormQkv& op, bool query, int64_t token) {
-  return Data(op.qk_inverse_rms) + token * (op.heads + op.kv_heads) + (query ? 0 : op.heads);
-}
-
-void RotateToken(const Kernels& kernels, const NormQkv& op, int64_t token, float direction,
-                 float* qk) {
+RotatedRows Rotated(const NormQkv& op, Range rows, float* qkv) {
   const RotationTable& table = *op.rotation;
-  const int64_t at = token % op.length * table.pairs;
-  kernels.rotate(op.heads + op.kv_heads, op.head_dim, table.runs.data(),
-                 static_cast<int>(table.runs.size()), Data(table.cosine) + at,
-                 Data(table.sine) + at, direction, qk);
+  const int64_t stride = int64_t{op.heads + 2 * op.kv_heads} * op.head_dim;
+  return {.x = qkv + rows.begin * stride,
+          .stride = stride,
+          .heads = op.heads + op.kv_heads,
+          .head_dim = op.head_dim,
+          .first = rows.begin,
+          .count = rows.size(),
+          .length = op.length,
+          .runs = table.runs.data(),
+          .run_count = static_cast<int>(table.runs.size()),
+          .pairs = table.pairs,
+          .cosine = Data(table.cosine),
+          .sine = Data(table.sine)};
+}
+
+// The queries or the keys of one token, before their norm.
+struct RawHeads {
+  RawHeads(const NormQkv& op, int64_t token, bool keys) {
+    const int turned = op.heads + op.kv_heads, first = keys ? op.heads : 0;
+    offset = first * op.head_dim;
+    inverse_rms = Data(op.qk_inverse_rms) + token * turned + first;
+    raw = Data(op.raw_qk) + (token * turned + first) * op.head_dim;
+    norm = {raw, Data(keys ? op.k_norm : op.q_norm), keys ? op.kv_heads : op.heads, op.head_dim,
+            NormKind{op.kind.epsilon, false}};
+  }
+  int offset;  // in the token's qkv
+  float* raw;
+  float* inverse_rms;
+  NormRows norm;
+};
+
+void NormHeads(Device& device, const NormQkv& op, Range rows) {
+  const int64_t width = int64_t{op.heads + 2 * op.kv_heads} * op.head_dim;
+  for (int64_t n = rows.begin; n < rows.end; ++n) {
+    for (const bool keys : {false, true}) {
+      const RawHeads heads(op, n, keys);
+      float* x = Data(op.qkv) + n * width + heads.offset;
+      std::copy_n(x, heads.norm.rows * op.head_dim, heads.raw);
+      device.kernels.normalize(heads.norm, x, heads.inverse_rms);
+    }
+  }
+}
+
+// d_sums (2 head_dim): of the q_norm, then of the k_norm.
+void NormHeadsBackward(Device& device, const NormQkv& op, Range rows, float* d_qkv, float* d_sums) {
+  const int64_t width = int64_t{op.heads + 2 * op.kv_heads} * op.head_dim;
+  for (int64_t n = rows.begin; n < rows.end; ++n) {
+    for (const bool keys : {false, true}) {
+      const RawHeads heads(op, n, keys);
+      float* dx = d_qkv + n * width + heads.offset;
+      device.kernels.normalize_backward_assign(heads.norm, heads.inverse_rms, dx, dx,
+                                               d_sums + (keys ? op.head_dim : 0));
+    }
+  }
 }
 
 }  // namespace
 
-// Norms and turns the queries and keys of these rows.
-void Device::FinishQk(const NormQkv& op, Range rows) const {
-  if (op.rotation->runs.empty() && !op.q_norm) return;
-  const int turned = (op.heads + op.kv_heads) * op.head_dim;
-  Split(rows.size(), [&](int, Range part) {
-    for (int64_t n = rows.begin + part.begin; n < rows.begin + part.end; ++n) {
-      float* qk = Data(op.qkv) + n * Width(op);
-      if (op.q_norm) {
-        std::memcpy(Data(op.raw_qk) + n * turned, qk, sizeof(float) * static_cast<size_t>(turned));
-        kernels_.norm_forward(Heads(op, true, n), qk, HeadRms(op, true, n));
-        kernels_.norm_forward(Heads(op, false, n), qk + op.heads * op.head_dim,
-                              HeadRms(op, false, n));
-      }
-      RotateToken(kernels_, op, n, 1, qk);
-    }
+void NormQkvForward(Device& device, const NormQkv& op) {
+  NormLinearForward(device, LinearPart(op), [&](Range rows) {
+    if (op.q_norm) NormHeads(device, op, rows);
+    device.kernels.rotate(Rotated(op, rows, Data(op.qkv)));
   });
 }
 
-// Takes d_qkv of these rows back to the gradient of the product.
-void Device::UndoQk(const NormQkv& op, const NormQkvGradients& g, Range rows) {
-  if (op.rotation->runs.empty() && !op.q_norm) return;
-  const int d = op.head_dim;
-  std::memset(partials_, 0, sizeof(float) * static_cast<size_t>(threads_) * 2 * d);
-  Split(rows.size(), [&](int thread, Range part) {
-    float* d_q_norm = partials_ + int64_t{thread} * 2 * d;
-    for (int64_t n = rows.begin + part.begin; n < rows.begin + part.end; ++n) {
-      float* d_qk = Data(g.d_qkv) + n * Width(op);
-      RotateToken(kernels_, op, n, -1, d_qk);
-      if (!op.q_norm) continue;
-      float* d_k = d_qk + op.heads * d;
-      kernels_.norm_backward(Heads(op, true, n), HeadRms(op, true, n), d_qk, /*add=*/false, d_qk,
-                             d_q_norm);
-      kernels_.norm_backward(Heads(op, false, n), HeadRms(op, false, n), d_k, /*add=*/false, d_k,
-                             d_q_norm + d);
-    }
-  });
+void NormQkvBackward(Device& device, const NormQkv& op, const NormQkvGradients& g) {
+  float* d_qkv = Data(g.d_qkv);
+  const ThreadSums q_sums(device, op.hidden, op.head_dim);
+  const ThreadSums k_sums(device, op.hidden + op.head_dim, op.head_dim);
+  NormLinearBackward(device, LinearPart(op), d_qkv, Data(g.dx), Data(g.d_norm_weight),
+                     Data(g.d_weight), [&](Range rows, int thread) {
+                       device.kernels.rotate_back(Rotated(op, rows, d_qkv));
+                       if (op.q_norm) {
+                         NormHeadsBackward(device, op, rows, d_qkv, q_sums.Of(thread));
+                       }
+                     });
   if (!op.q_norm) return;
-  AddPartials(d, 2 * d, partials_, Data(g.d_q_norm));
-  AddPartials(d, 2 * d, partials_ + d, Data(g.d_k_norm));
-}
-
-void Device::NormQkvForward(const NormQkv& op) {
-  Blocks(int64_t{op.rows} * op.length, RowBlock(), [&](Range rows) {
-    NormRowsForward(HiddenRows(op, rows), normed_, Data(op.inverse_rms) + rows.begin);
-    Forward(rows.size(), op.hidden, Width(op), normed_, Data(op.weight), 0,
-            Data(op.qkv) + rows.begin * Width(op));
-    FinishQk(op, rows);
-  });
-}
-
-void Device::NormQkvBackward(const NormQkv& op, const NormQkvGradients& g) {
-  Blocks(int64_t{op.rows} * op.length, RowBlock(), [&](Range rows) {
-    UndoQk(op, g, rows);
-    const NormRows hidden = HiddenRows(op, rows);
-    float* inverse_rms = Data(op.inverse_rms) + rows.begin;
-    NormRowsForward(hidden, normed_, inverse_rms);  // the same values again
-    const float* d_qkv = Data(g.d_qkv) + rows.begin * Width(op);
-    BackwardWeight(rows.size(), op.hidden, Width(op), d_qkv, normed_, Data(g.d_weight));
-    BackwardInput(rows.size(), op.hidden, Width(op), d_qkv, Data(op.weight), d_normed_);
-    NormRowsBackward(hidden, inverse_rms, d_normed_, /*add=*/true,
-                     Data(g.dx) + rows.begin * op.hidden, Data(g.d_norm_weight));
-  });
+  q_sums.AddTo(Data(g.d_q_norm));
+  k_sums.AddTo(Data(g.d_k_norm));
 }
 
 }  // namespace gyre::cpu

@@ -1,0 +1,80 @@
+#include "trainer/backend/cpu/thread_pool.h"
+
+#include <algorithm>
+#include <string>
+#include <system_error>
+
+#include "trainer/backend/cpu/processor.h"
+
+namespace gyre::cpu {
+namespace {
+
+constexpr uint32_t kStop = UINT32_MAX;
+constexpr int kSpins = 400;  // some ten microseconds
+
+uint32_t AwaitChange(const std::atomic<uint32_t>& value, uint32_t from) {
+  for (int i = 0; i < kSpins; ++i) {
+    const uint32_t now = value.load(std::memory_order_acquire);
+    if (now != from) return now;
+    Pause();
+  }
+  value.wait(from, std::memory_order_acquire);
+  return value.load(std::memory_order_acquire);
+}
+
+}  // namespace
+
+Range Split(Range whole, int parts, int part, int64_t grain) {
+  const int64_t grains = (whole.size() + grain - 1) / grain;
+  const auto start = [&](int p) {
+    return std::min(whole.begin + grains * p / parts * grain, whole.end);
+  };
+  return {start(part), start(part + 1)};
+}
+
+Result<std::unique_ptr<ThreadPool>> ThreadPool::Create(int threads) {
+  std::unique_ptr<ThreadPool> pool(new ThreadPool);
+  try {
+    for (int thread = 1; thread < threads; ++thread) {
+      pool->threads_.emplace_back([pool = pool.get(), thread] { pool->Serve(thread); });
+    }
+  } catch (const std::system_error& error) {
+    return ResourceExhausted("cannot start thread " + std::to_string(pool->size() + 1) + " of " +
+                             std::to_string(threads) + ": " + error.what() + "; use fewer threads");
+  }
+  return pool;
+}
+
+ThreadPool::~ThreadPool() {
+  task_.store(kStop, std::memory_order_release);
+  task_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ThreadPool::RunAll(Function function, const void* context) {
+  const FlushDenormals flush;
+  if (!threads_.empty()) {
+    function_ = function;
+    context_ = context;
+    running_.store(static_cast<uint32_t>(threads_.size()), std::memory_order_relaxed);
+    const uint32_t next = (task_.load(std::memory_order_relaxed) + 1) % kStop;
+    task_.store(next, std::memory_order_release);
+    task_.notify_all();
+  }
+  function(context, 0);
+  for (uint32_t left = running_.load(std::memory_order_acquire); left != 0;) {
+    left = AwaitChange(running_, left);
+  }
+}
+
+void ThreadPool::Serve(int thread) {
+  const FlushDenormals flush;
+  for (uint32_t done = 0;;) {
+    done = AwaitChange(task_, done);
+    if (done == kStop) return;
+    function_(context_, thread);
+    if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) running_.notify_one();
+  }
+}
+
+}  // namespace gyre::cpu

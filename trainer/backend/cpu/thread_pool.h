@@ -1,0 +1,59 @@
+#pragma once
+
+// A fixed team of threads, of which the caller is the first, that runs one task at a time. Between
+// tasks it spins for some microseconds and then sleeps: several trainers share a machine, and a
+// team that spins for long slows all of them. With one thread nothing is ever started. One thread
+// at a time may call Run.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "base/status.h"
+
+namespace gyre::cpu {
+
+/// [begin, end).
+struct Range {
+  int64_t begin = 0, end = 0;
+  int64_t size() const { return end - begin; }
+};
+
+/// Part `part` of `parts` contiguous ones, nearly equal, in whole multiples of `grain` but for the
+/// last.
+Range Split(Range whole, int parts, int part, int64_t grain = 1);
+
+class ThreadPool {
+ public:
+  /// RESOURCE_EXHAUSTED: the system gives no more threads.
+  static Result<std::unique_ptr<ThreadPool>> Create(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int size() const { return static_cast<int>(threads_.size()) + 1; }
+
+  /// Calls task(0) .. task(size() - 1), each on its thread, and waits for all.
+  template <typename Task>
+  void Run(const Task& task) {
+    RunAll([](const void* context, int thread) { (*static_cast<const Task*>(context))(thread); },
+           &task);
+  }
+
+ private:
+  using Function = void (*)(const void* context, int thread);
+
+  ThreadPool() = default;
+  void RunAll(Function function, const void* context);
+  void Serve(int thread);
+
+  std::vector<std::thread> threads_;
+  Function function_ = nullptr;
+  const void* context_ = nullptr;
+  std::atomic<uint32_t> task_{0};  // counts; the last is kStop
+  std::atomic<uint32_t> running_{0};
+};
+
+}  // namespace gyre::cpu
