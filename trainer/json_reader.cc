@@ -7,34 +7,48 @@ namespace {
 
 using Json = JsonReader::Json;
 
-bool ReadInt(const Json& json, int* value) {
-  if (json.is_number_unsigned() && std::in_range<int>(json.get<uint64_t>())) {
-    *value = static_cast<int>(json.get<uint64_t>());
+template <typename T>
+bool ReadWhole(const Json& json, T* value) {
+  if (json.is_number_unsigned() && std::in_range<T>(json.get<uint64_t>())) {
+    *value = static_cast<T>(json.get<uint64_t>());
     return true;
   }
   if (json.is_number_integer() && !json.is_number_unsigned() &&
-      std::in_range<int>(json.get<int64_t>())) {
-    *value = static_cast<int>(json.get<int64_t>());
+      std::in_range<T>(json.get<int64_t>())) {
+    *value = static_cast<T>(json.get<int64_t>());
     return true;
   }
   return false;
 }
 
-bool ReadDouble(const Json& json, double* value) {
+bool ReadValue(const Json& json, int* value) { return ReadWhole(json, value); }
+bool ReadValue(const Json& json, int64_t* value) { return ReadWhole(json, value); }
+
+bool ReadValue(const Json& json, double* value) {
   if (!json.is_number()) return false;
   *value = json.get<double>();
   return true;
 }
 
-bool ReadBool(const Json& json, bool* value) {
+bool ReadValue(const Json& json, bool* value) {
   if (!json.is_boolean()) return false;
   *value = json.get<bool>();
   return true;
 }
 
-bool ReadString(const Json& json, std::string* value) {
+bool ReadValue(const Json& json, std::string* value) {
   if (!json.is_string()) return false;
   *value = json.get<std::string>();
+  return true;
+}
+
+template <typename T>
+bool ReadValue(const Json& json, std::vector<T>* values) {
+  if (!json.is_array()) return false;
+  values->assign(json.size(), T{});
+  for (size_t i = 0; i < json.size(); ++i) {
+    if (!ReadValue(json[i], &(*values)[i])) return false;
+  }
   return true;
 }
 
@@ -59,45 +73,45 @@ const Json* JsonReader::Find(const std::string& key) {
 }
 
 template <typename T>
-bool JsonReader::Take(const std::string& key, bool (*read)(const Json&, T*), const char* wanted,
-                      T* value) {
+bool JsonReader::Take(const std::string& key, const char* wanted, T* value) {
   const Json* found = Find(key);
   if (found == nullptr) return false;
-  if (!read(*found, value)) Fail(key, std::string("must be ") + wanted);
-  return true;
-}
-
-template <typename T>
-bool JsonReader::TakeAll(const std::string& key, bool (*read)(const Json&, T*), const char* wanted,
-                         std::vector<T>* values) {
-  const Json* found = Array(key);
-  if (found == nullptr) return false;
-  values->clear();
-  for (const Json& item : *found) {
-    T value{};
-    if (!read(item, &value)) Fail(key, std::string("must be a list of ") + wanted);
-    values->push_back(std::move(value));
-  }
+  if (!ReadValue(*found, value)) Fail(key, std::string("must be ") + wanted);
   return true;
 }
 
 bool JsonReader::Optional(const std::string& key, int* value) {
-  return Take(key, ReadInt, "a whole number", value);
+  return Take(key, "a whole number", value);
+}
+bool JsonReader::Optional(const std::string& key, int64_t* value) {
+  return Take(key, "a whole number", value);
 }
 bool JsonReader::Optional(const std::string& key, double* value) {
-  return Take(key, ReadDouble, "a number", value);
+  return Take(key, "a number", value);
 }
 bool JsonReader::Optional(const std::string& key, bool* value) {
-  return Take(key, ReadBool, "true or false", value);
+  return Take(key, "true or false", value);
 }
 bool JsonReader::Optional(const std::string& key, std::string* value) {
-  return Take(key, ReadString, "a string", value);
+  return Take(key, "a string", value);
 }
 bool JsonReader::Optional(const std::string& key, std::vector<int>* values) {
-  return TakeAll(key, ReadInt, "whole numbers", values);
+  return Take(key, "a list of whole numbers", values);
+}
+bool JsonReader::Optional(const std::string& key, std::vector<int64_t>* values) {
+  return Take(key, "a list of whole numbers", values);
+}
+bool JsonReader::Optional(const std::string& key, std::vector<double>* values) {
+  return Take(key, "a list of numbers", values);
 }
 bool JsonReader::Optional(const std::string& key, std::vector<std::string>* values) {
-  return TakeAll(key, ReadString, "strings", values);
+  return Take(key, "a list of strings", values);
+}
+bool JsonReader::Optional(const std::string& key, std::vector<std::vector<int>>* rows) {
+  return Take(key, "rows of whole numbers", rows);
+}
+bool JsonReader::Optional(const std::string& key, std::vector<std::vector<double>>* rows) {
+  return Take(key, "rows of numbers", rows);
 }
 
 const Json* JsonReader::Object(const std::string& key) {

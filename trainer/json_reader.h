@@ -24,10 +24,15 @@ class JsonReader {
   /// False if the key is absent or null: then `value` stays as it was.
   bool Optional(const std::string& key, int* value);
   bool Optional(const std::string& key, double* value);
+  bool Optional(const std::string& key, int64_t* value);
   bool Optional(const std::string& key, bool* value);
   bool Optional(const std::string& key, std::string* value);
   bool Optional(const std::string& key, std::vector<int>* values);
+  bool Optional(const std::string& key, std::vector<int64_t>* values);
+  bool Optional(const std::string& key, std::vector<double>* values);
   bool Optional(const std::string& key, std::vector<std::string>* values);
+  bool Optional(const std::string& key, std::vector<std::vector<int>>* rows);
+  bool Optional(const std::string& key, std::vector<std::vector<double>>* rows);
   /// The same, but absence is a fault.
   template <typename T>
   void Required(const std::string& key, T* value) {
@@ -47,10 +52,7 @@ class JsonReader {
  private:
   const Json* Find(const std::string& key);
   template <typename T>
-  bool Take(const std::string& key, bool (*read)(const Json&, T*), const char* wanted, T* value);
-  template <typename T>
-  bool TakeAll(const std::string& key, bool (*read)(const Json&, T*), const char* wanted,
-               std::vector<T>* values);
+  bool Take(const std::string& key, const char* wanted, T* value);
 
   const Json& json_;
   std::string path_;

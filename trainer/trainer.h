@@ -56,7 +56,7 @@ struct TrainOutcome {
 };
 
 /// See trainer/backend/create_backend.h.
-inline constexpr char kDefaultBackend[] = "reference";
+inline constexpr char kDefaultBackend[] = "cpu";
 
 struct TrainOptions {
   std::filesystem::path home;  // datasets/HASH, objects/HASH

@@ -101,10 +101,12 @@ TEST_F(TrainerTest, TheSameJobGivesTheSameBits) {
 
 // Others resume with the data loader at its start, with the generator one draw off, or with the schedule anew.
 TEST_F(TrainerTest, ResumedAfterAnyStepItGoesOnBitForBit) {
-  const TrainerJob job = MakeJob(home_);
+  TrainerJob job = MakeJob(home_);
+  job.config.train.checkpoint_every = 64;
   const Ran whole = Run(job);
   ASSERT_TRUE(whole.outcome.ok()) << whole.outcome.status();
   ASSERT_EQ(whole.observer.checkpoints.size(), 20u);
+  job.config.train.checkpoint_every = 0;
   for (const CheckpointInfo& checkpoint : whole.observer.checkpoints) {
     if (checkpoint.weights_only) continue;
     const Ran rest = Run(job, checkpoint.hash);
@@ -117,9 +119,8 @@ TEST_F(TrainerTest, ResumedAfterAnyStepItGoesOnBitForBit) {
 }
 
 TEST_F(TrainerTest, StoppedAtAnyStepItLeavesACheckpointToGoOnFrom) {
-  TrainerJob job = MakeJob(home_);
+  const TrainerJob job = MakeJob(home_);
   const std::vector<std::string> whole = Lines(Run(job).observer.points);
-  job.config.train.checkpoint_every = 0;
   for (int64_t at = 0; at < 20; ++at) {
     RecordingObserver observer;
     TrainControl control;
@@ -137,8 +138,7 @@ TEST_F(TrainerTest, StoppedAtAnyStepItLeavesACheckpointToGoOnFrom) {
 }
 
 TEST_F(TrainerTest, ACheckpointCanBeAskedForOnTheWay) {
-  TrainerJob job = MakeJob(home_);
-  job.config.train.checkpoint_every = 0;
+  const TrainerJob job = MakeJob(home_);
   RecordingObserver observer;
   TrainControl control;
   observer.on_point = [&](const PointValue& point) {
@@ -209,6 +209,7 @@ TEST_F(TrainerTest, ATextSmallerThanABatchTrainsForSeveralEpochs) {
 TEST_F(TrainerTest, CheckpointsThatDoNotFitAreRefused) {
   TrainerJob job = MakeJob(home_);
   job.config.train.tokens = 2 * 64;
+  job.config.train.checkpoint_every = 64;
   const Ran ran = Run(job);
   const std::string state = ran.observer.checkpoints.front().hash, weights = ran.observer.checkpoints.back().hash;
   EXPECT_EQ(Error(job, std::string(64, '0')).code(), StatusCode::kNotFound);

@@ -1,0 +1,52 @@
+// gyre-trainer: the trainer without coordinator and worker. A worker runs it as a child; a person debugs with it.
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "trainer/commands.h"
+
+namespace {
+
+struct Command {
+  const char* name;
+  const char* arguments;
+  const char* does;
+  int (*run)(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err);
+};
+
+constexpr Command kCommands[] = {
+    {"verify", "DIR... [--backend cpu|reference] [--threads N] [--precision float32]",
+     "hold this build against a folder's recorded numbers", gyre::VerifyCommand},
+    {"inspect", "DIR", "shapes, parameter counts and frequencies of a model folder",
+     gyre::InspectCommand},
+    {"eval", "DIR --tokens FILE [--context N] [--backend cpu|reference] [--threads N]",
+     "loss and perplexity of a model folder on token ids", gyre::EvalCommand},
+};
+
+void PrintUsage(std::ostream& out) {
+  out << "usage: gyre-trainer COMMAND ...\n\n";
+  for (const Command& command : kCommands) {
+    out << "  " << command.name << " " << command.arguments << "\n      " << command.does << "\n";
+  }
+  out << "\nexample: gyre-trainer verify tests/trainer/reference/llama-rope\n";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);
+  const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "help") {
+    PrintUsage(arguments.empty() ? std::cerr : std::cout);
+    return arguments.empty() ? 2 : 0;
+  }
+  for (const Command& command : kCommands) {
+    if (arguments[0] == command.name) {
+      return command.run({arguments.begin() + 1, arguments.end()}, std::cout, std::cerr);
+    }
+  }
+  std::cerr << "gyre-trainer: there is no command '" << arguments[0] << "'\n\n";
+  PrintUsage(std::cerr);
+  return 2;
+}

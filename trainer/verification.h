@@ -1,0 +1,53 @@
+#pragma once
+
+// The work of VerifyFolder, a method a section of the format. Position and forward are in verify.cc, what trains is in
+// verify_training.cc.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trainer/backend/backend.h"
+#include "trainer/deviation.h"
+#include "trainer/expected.h"
+#include "trainer/model_folder.h"
+#include "trainer/verify.h"
+
+namespace gyre {
+
+class Verification {
+ public:
+  Verification(const ModelFolder& folder, const Expected& expected, Backend* backend)
+      : folder_(folder), expected_(expected), backend_(backend) {}
+
+  Result<VerifyReport> Run();
+
+ private:
+  Status CheckPosition();
+  Status CheckForward();
+  Status CheckNll(Model* model);
+  Status CheckTrace(Model* model);
+  Status CheckGradient();
+  Status CheckAccumulation();
+  Status CheckAdamW();
+
+  bool has_targets() const { return expected_.batch && !expected_.batch->targets.empty(); }
+  /// Reports the deviation, or that there was nothing to compare.
+  void Add(const Deviation& deviation);
+  void Skip(const std::string& name, const std::string& why);
+  Result<std::unique_ptr<Model>> CreateModel(bool training) const;
+  /// Holds the model's gradients, divided by `targets`, against expected.gradient; returns their total norm.
+  Result<double> CompareGradients(const Model& model, double targets, const std::string& prefix);
+
+  const ModelFolder& folder_;
+  const Expected& expected_;
+  Backend* const backend_;
+  VerifyReport report_;
+};
+
+/// The rows of a batch that `rows` numbers. INVALID_ARGUMENT: no such row.
+Result<Batch> SelectRows(const Batch& batch, const std::vector<int>& rows);
+int64_t TargetCount(const Batch& batch);
+
+}  // namespace gyre

@@ -1,0 +1,258 @@
+#include <cmath>
+
+#include "trainer/verification.h"
+
+namespace gyre {
+namespace {
+
+// Below this share of the total, a parameter's gradient is a sum that cancels (T = 1 leaves none for queries and keys):
+// what float32 leaves of it is held against the total instead of against itself.
+constexpr double kNegligible = 1e-3;
+
+struct TensorNumbers {
+  double squares = 0, sum = 0;
+};
+
+Result<std::vector<float>> Values(const Model& model, TensorKind kind, const Tensor& tensor) {
+  std::vector<float> values(static_cast<size_t>(ValueCount(tensor.shape)));
+  GYRE_RETURN_IF_ERROR(model.Save(kind, tensor.name, values));
+  return values;
+}
+
+TensorNumbers Sums(const std::vector<float>& values, double divisor) {
+  TensorNumbers numbers;
+  for (const float value : values) {
+    const double x = value / divisor;
+    numbers.squares += x * x;
+    numbers.sum += x;
+  }
+  return numbers;
+}
+
+Status CheckPlaces(const ExpectedTensor& expected, const std::string& name, size_t count) {
+  for (const int64_t index : expected.index) {
+    if (index < 0 || static_cast<size_t>(index) >= count) {
+      return InvalidArgument("expected.json: " + name + " has no entry " + std::to_string(index));
+    }
+  }
+  return OkStatus();
+}
+
+Status CheckNames(const Model& model, const std::map<std::string, ExpectedTensor>& expected) {
+  for (const auto& [name, tensor] : expected) {
+    bool found = false;
+    for (const Tensor& parameter : model.parameters()) found = found || parameter.name == name;
+    if (!found) return InvalidArgument("expected.json: the model has no parameter '" + name + "'");
+  }
+  return OkStatus();
+}
+
+std::string Entry(const std::string& name, int64_t index) {
+  return name + "[" + std::to_string(index) + "]";
+}
+
+}  // namespace
+
+int64_t TargetCount(const Batch& batch) {
+  int64_t count = 0;
+  for (const int32_t target : batch.targets) count += target >= 0;
+  return count;
+}
+
+Result<Batch> SelectRows(const Batch& batch, const std::vector<int>& rows) {
+  Batch selected{static_cast<int>(rows.size()), batch.length, {}, {}, {}};
+  for (const int row : rows) {
+    if (row < 0 || row >= batch.rows) {
+      return InvalidArgument("expected.json: accumulation names row " + std::to_string(row) +
+                             ", which the batch does not have");
+    }
+    const auto begin = int64_t{row} * batch.length, end = begin + batch.length;
+    selected.tokens.insert(selected.tokens.end(), batch.tokens.begin() + begin,
+                           batch.tokens.begin() + end);
+    selected.targets.insert(selected.targets.end(), batch.targets.begin() + begin,
+                            batch.targets.begin() + end);
+  }
+  return selected;
+}
+
+Result<double> Verification::CompareGradients(const Model& model, double targets,
+                                              const std::string& prefix) {
+  const ExpectedGradient expected = expected_.gradient.value_or(ExpectedGradient());
+  GYRE_RETURN_IF_ERROR(CheckNames(model, expected.params));
+  std::vector<std::vector<float>> gradients;
+  double squares = 0;
+  for (const Tensor& tensor : model.parameters()) {
+    GYRE_ASSIGN_OR_RETURN(gradients.emplace_back(), Values(model, TensorKind::kGradient, tensor));
+    squares += Sums(gradients.back(), targets).squares;
+  }
+  const double total_norm = std::sqrt(squares);
+  Deviation norm(prefix + "norm", 2e-4), entries(prefix + "entries", 2e-4);
+  Deviation sum(prefix + "sum", 2e-4);
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    const std::string& name = model.parameters()[i].name;
+    const auto found = expected.params.find(name);
+    if (found == expected.params.end()) {
+      if (!expected.params.empty()) Skip(prefix + name, "not in expected.json");
+      continue;
+    }
+    const ExpectedTensor& want = found->second;
+    GYRE_RETURN_IF_ERROR(CheckPlaces(want, name, gradients[i].size()));
+    const TensorNumbers got = Sums(gradients[i], targets);
+    const double scale =
+        std::max(want.norm.value_or(std::sqrt(got.squares)), kNegligible * total_norm);
+    if (want.norm) norm.Compare(std::sqrt(got.squares), *want.norm, scale, name);
+    if (want.sum) sum.Compare(got.sum, *want.sum, scale, name);
+    for (size_t j = 0; j < want.index.size(); ++j) {
+      const double value = gradients[i][static_cast<size_t>(want.index[j])] / targets;
+      const double largest = std::max(std::abs(want.value[0]), 1e-3 * kNegligible * total_norm);
+      entries.Compare(value, want.value[j], largest, Entry(name, want.index[j]));
+    }
+  }
+  Add(norm);
+  Add(entries);
+  Add(sum);
+  return total_norm;
+}
+
+Status Verification::CheckGradient() {
+  if (!expected_.gradient || !has_targets()) {
+    Skip("gradient", expected_.gradient ? "needs batch.targets" : "not in expected.json");
+    return OkStatus();
+  }
+  const double targets = static_cast<double>(TargetCount(*expected_.batch));
+  if (targets == 0) {
+    Skip("gradient", "the batch has no target");
+    return OkStatus();
+  }
+  GYRE_ASSIGN_OR_RETURN(const auto model, CreateModel(/*training=*/true));
+  GYRE_ASSIGN_OR_RETURN(const double sum, model->ForwardBackward(*expected_.batch));
+  Deviation loss("gradient.loss", 1e-5), total("gradient.total_norm", 2e-4);
+  if (expected_.loss) loss.Compare(sum / targets, *expected_.loss, 1, "");
+  GYRE_ASSIGN_OR_RETURN(const double norm, CompareGradients(*model, targets, "gradient."));
+  if (expected_.gradient->total_norm) {
+    const double want = *expected_.gradient->total_norm;
+    total.Compare(norm, want, want, "");
+  }
+  Add(loss);
+  Add(total);
+  return OkStatus();
+}
+
+Status Verification::CheckAccumulation() {
+  if (!expected_.accumulation || !has_targets()) {
+    Skip("accumulation", expected_.accumulation ? "needs batch.targets" : "not in expected.json");
+    return OkStatus();
+  }
+  const ExpectedAccumulation& expected = *expected_.accumulation;
+  GYRE_ASSIGN_OR_RETURN(const auto model, CreateModel(/*training=*/true));
+  GYRE_ASSIGN_OR_RETURN(const auto wrong, CreateModel(/*training=*/true));
+  Deviation counts("accumulation.target_counts", 0), sums("accumulation.nll_sums", 1e-5);
+  Deviation loss("accumulation.loss", 1e-5), norm("accumulation.gradient_total_norm", 2e-4);
+  Deviation wrong_loss("accumulation.wrong_loss", 1e-5);
+  Deviation wrong_norm("accumulation.wrong_gradient_total_norm", 2e-4);
+  double nats = 0, targets = 0, mean_of_means = 0;
+  std::vector<double> mean_gradient;  // of the means: the mistake
+  const double parts = static_cast<double>(expected.micro_batches.size());
+  for (size_t i = 0; i < expected.micro_batches.size(); ++i) {
+    GYRE_ASSIGN_OR_RETURN(const Batch batch,
+                          SelectRows(*expected_.batch, expected.micro_batches[i]));
+    const double count = static_cast<double>(TargetCount(batch));
+    if (count == 0) return InvalidArgument("expected.json: a micro-batch has no target");
+    GYRE_ASSIGN_OR_RETURN(const double sum, model->ForwardBackward(batch));
+    const std::string where = "micro-batch " + std::to_string(i);
+    if (expected.target_counts) {
+      counts.Compare(count, static_cast<double>((*expected.target_counts)[i]), 1, where);
+    }
+    // A sum of many values: allowed is what the loss is allowed for each.
+    if (expected.nll_sums) sums.Compare(sum, (*expected.nll_sums)[i], count, where);
+    nats += sum, targets += count, mean_of_means += sum / count / parts;
+
+    GYRE_RETURN_IF_ERROR(wrong->ZeroGradients());
+    GYRE_RETURN_IF_ERROR(wrong->ForwardBackward(batch).status());
+    size_t at = 0;
+    for (const Tensor& tensor : wrong->parameters()) {
+      GYRE_ASSIGN_OR_RETURN(const auto values, Values(*wrong, TensorKind::kGradient, tensor));
+      mean_gradient.resize(std::max(mean_gradient.size(), at + values.size()), 0.0);
+      for (const float value : values) mean_gradient[at++] += value / count / parts;
+    }
+  }
+  if (targets == 0) return InvalidArgument("expected.json: accumulation has no micro-batches");
+  if (expected.loss) loss.Compare(nats / targets, *expected.loss, 1, "");
+  if (expected.wrong_loss) wrong_loss.Compare(mean_of_means, *expected.wrong_loss, 1, "");
+  if (expected.wrong_gradient_total_norm) {
+    double squares = 0;
+    for (const double value : mean_gradient) squares += value * value;
+    wrong_norm.Compare(std::sqrt(squares), *expected.wrong_gradient_total_norm,
+                       *expected.wrong_gradient_total_norm, "");
+  }
+  const std::string prefix = "accumulation.gradient.";
+  double total_norm = 0;
+  if (targets == static_cast<double>(TargetCount(*expected_.batch))) {
+    GYRE_ASSIGN_OR_RETURN(total_norm, CompareGradients(*model, targets, prefix));
+    if (expected.gradient_total_norm) {
+      norm.Compare(total_norm, *expected.gradient_total_norm, *expected.gradient_total_norm, "");
+    }
+  } else {
+    Skip(prefix, "the micro-batches are not the whole batch");
+  }
+  for (const Deviation* deviation : {&counts, &sums, &loss, &norm, &wrong_loss, &wrong_norm}) {
+    Add(*deviation);
+  }
+  return OkStatus();
+}
+
+Status Verification::CheckAdamW() {
+  if (!expected_.adamw || !has_targets()) {
+    Skip("adamw", expected_.adamw ? "needs batch.targets" : "not in expected.json");
+    return OkStatus();
+  }
+  const ExpectedAdamW& expected = *expected_.adamw;
+  const Batch& batch = *expected_.batch;
+  const int64_t targets = TargetCount(batch);
+  if (targets == 0) return InvalidArgument("expected.json: adamw, and the batch has no target");
+  GYRE_ASSIGN_OR_RETURN(const auto model, CreateModel(/*training=*/true));
+  GYRE_RETURN_IF_ERROR(CheckNames(*model, expected.params));
+  OptimizerConfig optimizer{.lr = expected.lr, .beta1 = expected.beta1, .beta2 = expected.beta2,
+                            .eps = expected.eps, .weight_decay = expected.weight_decay,
+                            .clip_norm = expected.clip};
+  Deviation first("adamw.loss, first", 1e-5), loss("adamw.loss, later", 2e-4);
+  Deviation grad_norm("adamw.grad_norm", 2e-4);
+  for (int step = 0; step <= expected.steps; ++step) {
+    GYRE_RETURN_IF_ERROR(model->ZeroGradients());
+    GYRE_ASSIGN_OR_RETURN(const double sum, model->ForwardBackward(batch));
+    if (expected.loss) {
+      (step == 0 ? first : loss)
+          .Compare(sum / static_cast<double>(targets), (*expected.loss)[static_cast<size_t>(step)],
+                   1, Entry("loss", step));
+    }
+    if (step == expected.steps) break;
+    GYRE_ASSIGN_OR_RETURN(const double norm,
+                          model->OptimizerStep(optimizer, expected.lr, step + 1, targets));
+    if (expected.grad_norm) {
+      const double want = (*expected.grad_norm)[static_cast<size_t>(step)];
+      grad_norm.Compare(norm, want, want, Entry("grad_norm", step));
+    }
+  }
+  Deviation norms("adamw.norm", 2e-4), entries("adamw.entries", 1e-4);
+  for (const Tensor& tensor : model->parameters()) {
+    const auto found = expected.params.find(tensor.name);
+    if (found == expected.params.end()) {
+      if (!expected.params.empty()) Skip("adamw." + tensor.name, "not in expected.json");
+      continue;
+    }
+    const ExpectedTensor& want = found->second;
+    GYRE_ASSIGN_OR_RETURN(const auto values, Values(*model, TensorKind::kWeight, tensor));
+    GYRE_RETURN_IF_ERROR(CheckPlaces(want, tensor.name, values.size()));
+    if (want.norm) {
+      norms.Compare(std::sqrt(Sums(values, 1).squares), *want.norm, *want.norm, tensor.name);
+    }
+    for (size_t j = 0; j < want.index.size(); ++j) {
+      entries.Compare(values[static_cast<size_t>(want.index[j])], want.value[j], 1,
+                      Entry(tensor.name, want.index[j]));
+    }
+  }
+  for (const Deviation* deviation : {&first, &loss, &grad_norm, &norms, &entries}) Add(*deviation);
+  return OkStatus();
+}
+
+}  // namespace gyre
