@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "results/query.h"
 #include "tests/results/results_database.h"
 
 namespace gyre {
@@ -38,11 +39,12 @@ TEST_F(CompareTest, TakesTheFirstValidationSetAndTheLastPoint) {
   const int64_t sweep = db_.AddSweep("s", "RoPE");
   const int64_t rope = db_.AddVariant(sweep, "RoPE");
   const int64_t nope = db_.AddVariant(sweep, "NoPE");
+  const int64_t worker = db_.AddWorker("host/0");
   const std::vector<double> ratios = {1.9, 2.0, 2.1};
   for (int seed = 0; seed < 3; ++seed) {
     const int64_t job = db_.AddFinished(sweep, rope, seed, 5 + seed);
-    db_.AddAttempt(job, 1, 50);
-    db_.AddAttempt(job, 2, 100 + 10 * seed);
+    db_.AddAttempt(job, 1, worker, "LOST", 50);
+    db_.AddAttempt(job, 2, worker, "SUCCEEDED", 100 + 10 * seed);
     db_.AddPoint(job, "austen/perplexity", 5, 500, 99);  // on the way: not the last
     db_.AddFinished(sweep, nope, seed, (5 + seed) * ratios[seed]);
   }
@@ -56,6 +58,32 @@ TEST_F(CompareTest, TakesTheFirstValidationSetAndTheLastPoint) {
   EXPECT_NEAR(comparison.rows[1].difference->mean,
               (std::log(1.9) + std::log(2.0) + std::log(2.1)) / 3, 1e-12);
   EXPECT_THAT(comparison.notes, IsEmpty());
+}
+
+TEST_F(CompareTest, AgreesWithTheViewForPeople) {
+  const int64_t sweep = db_.AddSweep("s", "A");
+  const int64_t a = db_.AddVariant(sweep, "A");
+  const int64_t b = db_.AddVariant(sweep, "B");
+  const std::vector<double> values = {5.25, 6.5, 5.125, 7};
+  for (int seed = 0; seed < 4; ++seed) {
+    const int64_t job = db_.AddFinished(sweep, a, seed, values[seed]);
+    db_.AddJob(sweep, b, {.seed = static_cast<uint64_t>(seed), .reused_from = job});
+  }
+  const int64_t diverged = db_.AddJob(sweep, a, {.seed = 9, .diverged_at_step = 7});
+  db_.AddPoint(diverged, "austen/perplexity", 10, 1000, 1e9);
+  const Comparison comparison = Must({"s"});
+  const auto view = RunQuery(db_.path(),
+                             "SELECT variant, n, mean, std FROM comparison"
+                             " WHERE sweep = 's' AND metric = 'austen/perplexity' ORDER BY variant",
+                             0);
+  ASSERT_TRUE(view.ok()) << view.status();
+  ASSERT_EQ(view->rows.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(std::get<std::string>(view->rows[i][0]), comparison.rows[i].variant);
+    EXPECT_EQ(std::get<int64_t>(view->rows[i][1]), comparison.rows[i].n);
+    EXPECT_NEAR(std::get<double>(view->rows[i][2]), *comparison.rows[i].mean, 1e-12);
+    EXPECT_NEAR(std::get<double>(view->rows[i][3]), *comparison.rows[i].std, 1e-9);
+  }
 }
 
 TEST_F(CompareTest, TwinsAndReusedJobsHaveTheValuesOfTheirSource) {

@@ -3,22 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "base/ids.h"
+#include "coordinator/store/schema.h"
 
 namespace gyre {
 namespace {
-
-constexpr char kSchema[] = R"(
-CREATE TABLE sweeps (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, question TEXT, intent TEXT, baseline TEXT);
-CREATE TABLE variants (id INTEGER PRIMARY KEY, sweep_id INTEGER NOT NULL, name TEXT NOT NULL, config TEXT NOT NULL,
-  baseline_id INTEGER);
-CREATE TABLE jobs (id INTEGER PRIMARY KEY, sweep_id INTEGER NOT NULL, variant_id INTEGER NOT NULL,
-  seed INTEGER NOT NULL, key TEXT, state TEXT NOT NULL, tokens_budget INTEGER NOT NULL, tokens_done INTEGER NOT NULL,
-  reused_from INTEGER, diverged_at_step INTEGER, error TEXT);
-CREATE TABLE attempts (job_id INTEGER NOT NULL, number INTEGER NOT NULL, state TEXT, tokens_per_second REAL,
-  PRIMARY KEY (job_id, number));
-CREATE TABLE points (job_id INTEGER NOT NULL, metric TEXT NOT NULL, step INTEGER NOT NULL, tokens INTEGER NOT NULL,
-  value REAL, attempt INTEGER, PRIMARY KEY (job_id, metric, step)) WITHOUT ROWID;
-)";
 
 template <typename T>
 T Must(Result<T> result) {
@@ -33,7 +21,9 @@ ResultsDatabase::ResultsDatabase()
       path_(folder_ / "results.db") {
   std::filesystem::create_directories(folder_);
   database_ = Must(Database::OpenForWriting(path_));
-  EXPECT_TRUE(database_->Execute(kSchema).ok());
+  EXPECT_TRUE(database_->Execute("PRAGMA synchronous = OFF").ok());
+  const Status status = MigrateSchema(*database_);
+  EXPECT_TRUE(status.ok()) << status;
 }
 
 ResultsDatabase::~ResultsDatabase() {
@@ -49,7 +39,9 @@ void ResultsDatabase::Run(Statement& statement) {
 
 int64_t ResultsDatabase::AddSweep(const std::string& name, const std::string& baseline) {
   Statement insert = Must(database_->Prepare(
-      "INSERT INTO sweeps (name, question, intent, baseline) VALUES (?, '', 'ACTIVE', ?)"));
+      "INSERT INTO sweeps (name, yaml, resolved, intent, baseline, resources, retry_attempts,"
+      " retry_backoff_ms, timeout_ms, submitted_at)"
+      " VALUES (?, '', '{}', 'ACTIVE', ?, '{}', 3, 10000, 0, '2026-01-02T03:04:05.678Z')"));
   insert.Bind(1, name).Bind(2, baseline);
   Run(insert);
   return database_->LastInsertId();
@@ -57,8 +49,10 @@ int64_t ResultsDatabase::AddSweep(const std::string& name, const std::string& ba
 
 int64_t ResultsDatabase::AddVariant(int64_t sweep, const std::string& name) {
   Statement insert = Must(database_->Prepare(
-      "INSERT INTO variants (sweep_id, name, config, baseline_id) VALUES (?1, ?2,"
+      "INSERT INTO variants (sweep_id, name, config, train_dataset, validation_datasets,"
+      " position_type, baseline_id) VALUES (?1, ?2,"
       R"( '{"data": {"validation": {"austen": "corpus:austen/validation", "zz": "z.txt"}}}',)"
+      " '', '{}', 'rope',"
       " (SELECT v.id FROM variants v JOIN sweeps s ON v.sweep_id = s.id AND v.name = s.baseline"
       " WHERE s.id = ?1))"));
   insert.Bind(1, sweep).Bind(2, name);
@@ -67,10 +61,10 @@ int64_t ResultsDatabase::AddVariant(int64_t sweep, const std::string& name) {
 }
 
 int64_t ResultsDatabase::AddJob(int64_t sweep, int64_t variant, const JobRow& row) {
-  Statement insert =
-      Must(database_->Prepare("INSERT INTO jobs (sweep_id, variant_id, seed, state, tokens_budget, "
-                              "tokens_done, reused_from,"
-                              " diverged_at_step) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
+  Statement insert = Must(database_->Prepare(
+      "INSERT INTO jobs (sweep_id, variant_id, seed, state, tokens_budget,"
+      " tokens_done, reused_from, diverged_at_step, error, key, parameters,"
+      " rotation, queued_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', 1, '[]', '')"));
   const int64_t done = row.state == "SUCCEEDED" ? row.tokens_budget : 0;
   insert.Bind(1, sweep)
       .Bind(2, variant)
@@ -79,7 +73,8 @@ int64_t ResultsDatabase::AddJob(int64_t sweep, int64_t variant, const JobRow& ro
       .Bind(5, row.tokens_budget)
       .Bind(6, row.tokens_done.value_or(done))
       .Bind(7, row.reused_from)
-      .Bind(8, row.diverged_at_step);
+      .Bind(8, row.diverged_at_step)
+      .Bind(9, row.error);
   Run(insert);
   return database_->LastInsertId();
 }
@@ -93,11 +88,21 @@ void ResultsDatabase::AddPoint(int64_t job, const std::string& metric, int64_t s
   Run(insert);
 }
 
-void ResultsDatabase::AddAttempt(int64_t job, int number, double tokens_per_second) {
+int64_t ResultsDatabase::AddWorker(const std::string& name) {
+  Statement insert = Must(database_->Prepare(
+      "INSERT INTO workers (name, incarnation, version, state, slots, cpus, memory_bytes,"
+      " registered_at, last_seen_at) VALUES (?, ?, '0.1.0', 'ACTIVE', 2, 2, 1000000, '', '')"));
+  insert.Bind(1, name).Bind(2, NewId());
+  Run(insert);
+  return database_->LastInsertId();
+}
+
+void ResultsDatabase::AddAttempt(int64_t job, int number, int64_t worker, const std::string& state,
+                                 double tokens_per_second) {
   Statement insert =
-      Must(database_->Prepare("INSERT INTO attempts (job_id, number, state, tokens_per_second) "
-                              "VALUES (?, ?, 'SUCCEEDED', ?)"));
-  insert.Bind(1, job).Bind(2, number).Bind(3, tokens_per_second);
+      Must(database_->Prepare("INSERT INTO attempts (job_id, number, worker_id, incarnation, state,"
+                              " started_at, tokens_per_second) VALUES (?, ?, ?, '', ?, '', ?)"));
+  insert.Bind(1, job).Bind(2, number).Bind(3, worker).Bind(4, state).Bind(5, tokens_per_second);
   Run(insert);
 }
 

@@ -30,10 +30,13 @@ class ResultsDatabase {
     std::optional<int64_t> tokens_done;  // the budget if the job has succeeded, else 0
     std::optional<int64_t> reused_from;
     std::optional<int64_t> diverged_at_step;
+    std::string error;
   };
   int64_t AddJob(int64_t sweep, int64_t variant, const JobRow& row);
   void AddPoint(int64_t job, const std::string& metric, int64_t step, int64_t tokens, double value);
-  void AddAttempt(int64_t job, int number, double tokens_per_second);
+  int64_t AddWorker(const std::string& name);
+  void AddAttempt(int64_t job, int number, int64_t worker, const std::string& state,
+                  double tokens_per_second);
 
   /// A finished job with one point of "austen/perplexity" at its end.
   int64_t AddFinished(int64_t sweep, int64_t variant, uint64_t seed, double perplexity,
