@@ -106,4 +106,50 @@ ClusterReply Coordinator::GetCluster() {
   return reply;
 }
 
+Status Coordinator::CheckInvariants() {
+  GYRE_ASSIGN_OR_RETURN(const Snapshot snapshot, store_->Load());
+  size_t live = 0;
+  for (const JobRecord& row : snapshot.jobs) {
+    const JobEntry* job = state_.FindJob(row.id);
+    const std::string name = "job " + std::to_string(row.id);
+    if (job == nullptr) return Internal(name + " is in the file and not in memory");
+    if (job->record.state != row.state || job->record.attempt != row.attempt ||
+        job->record.failures != row.failures || job->record.losses != row.losses ||
+        job->record.cancel_requested != row.cancel_requested) {
+      return Internal(name + " differs between memory and file");
+    }
+    if (row.reused_from) {
+      if (job->live != nullptr) return Internal(name + " follows another and runs");
+      if (row.state != state_.FindJob(*row.reused_from)->record.state) {
+        return Internal(name + " does not follow job " + std::to_string(*row.reused_from));
+      }
+      continue;
+    }
+    const SweepEntry& sweep = *state_.FindSweep(row.sweep_id);
+    const bool queued = sweep.ready.contains(row.id) || sweep.delayed.contains(row.id);
+    if (queued != (row.state == JobState::kQueued)) return Internal(name + " and the queue disagree");
+    if ((job->live != nullptr) != (row.state == JobState::kRunning)) {
+      return Internal(name + " runs without a live attempt, or has one and does not run");
+    }
+    if (job->live != nullptr) ++live;
+  }
+  if (live != snapshot.live.size() || live != state_.live().size()) {
+    return Internal("live attempts differ between memory and file");
+  }
+  for (const AttemptRecord& row : snapshot.live) {
+    const LiveAttempt& attempt = *state_.FindJob(row.job_id)->live;
+    if (attempt.record.number != row.number || attempt.record.state != row.state ||
+        attempt.record.last_sequence != row.last_sequence) {
+      return Internal("the attempt of job " + std::to_string(row.job_id) + " differs between memory and file");
+    }
+  }
+  for (auto& [id, sweep] : state_.sweeps()) {
+    const auto unfinished = std::count_if(sweep.jobs.begin(), sweep.jobs.end(), [&](int64_t job) {
+      return !HasEnded(state_.FindJob(job)->record.state);
+    });
+    if (unfinished != sweep.unfinished) return Internal("sweep " + std::to_string(id) + " is miscounted");
+  }
+  return OkStatus();
+}
+
 }  // namespace gyre
