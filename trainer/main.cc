@@ -16,6 +16,9 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
+    {"train", "JOB.json [--home DIR] [--resume HASH] [--threads N] [--backend cpu|reference]",
+     "train one job, printing its points", gyre::TrainCommand},
+    {"serve", "", "train what a worker asks for (trainer/serve.h)", gyre::ServeCommand},
     {"verify", "DIR... [--backend cpu|reference] [--threads N] [--precision float32]",
      "hold this build against a folder's recorded numbers", gyre::VerifyCommand},
     {"inspect", "DIR", "shapes, parameter counts and frequencies of a model folder",

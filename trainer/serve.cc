@@ -46,20 +46,20 @@ class Output {
 class Desk {
  public:
   struct Work {
-    RunCommandLine run;
+    RunRequest run;
     std::shared_ptr<TrainControl> control;
   };
 
   // From the reading thread.
-  Status Obey(ServeCommand command) {
+  Status Obey(ServeRequest command) {
     const std::lock_guard lock(mutex_);
-    if (auto* run = std::get_if<RunCommandLine>(&command)) {
+    if (auto* run = std::get_if<RunRequest>(&command)) {
       if (control_ != nullptr) return FailedPrecondition("a job is running; one at a time");
       control_ = std::make_shared<TrainControl>();
       waiting_ = Work{std::move(*run), control_};
       changed_.notify_one();
     } else if (control_ != nullptr) {  // else the job has ended meanwhile
-      (std::holds_alternative<StopCommandLine>(command) ? control_->stop : control_->checkpoint) = true;
+      (std::holds_alternative<StopRequest>(command) ? control_->stop : control_->checkpoint) = true;
     }
     return OkStatus();
   }
@@ -87,10 +87,10 @@ class Desk {
   std::string line;
   bool too_long = false;
   const auto obey = [&] {
-    Result<ServeCommand> command =
-        too_long ? Result<ServeCommand>(InvalidArgument("a line on stdin is longer than " +
+    Result<ServeRequest> command =
+        too_long ? Result<ServeRequest>(InvalidArgument("a line on stdin is longer than " +
                                                         std::to_string(kMaxLineBytes) + " bytes"))
-                 : ParseServeCommand(line);
+                 : ParseServeRequest(line);
     const Status status = command.ok() ? desk->Obey(*std::move(command)) : command.status();
     if (!status.ok()) output->Write(ErrorLine(status));
     line.clear();

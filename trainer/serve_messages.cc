@@ -27,8 +27,8 @@ Result<std::string> TextField(const Json& json, const char* name) {
   return field->get<std::string>();
 }
 
-Result<ServeCommand> ParseRun(const Json& json) {
-  RunCommandLine run;
+Result<ServeRequest> ParseRun(const Json& json) {
+  RunRequest run;
   if (!json.contains("job")) return InvalidArgument("a run line needs 'job'");
   GYRE_ASSIGN_OR_RETURN(run.job, TrainerJobFromJson(json["job"]));
   GYRE_ASSIGN_OR_RETURN(run.options.resume_from, TextField(json, "resume_from"));
@@ -40,18 +40,18 @@ Result<ServeCommand> ParseRun(const Json& json) {
     return InvalidArgument("a run line needs 'threads', from 1 to " + std::to_string(kMaxThreads));
   }
   run.options.threads = threads->get<int>();
-  return ServeCommand(std::move(run));
+  return ServeRequest(std::move(run));
 }
 
 }  // namespace
 
-Result<ServeCommand> ParseServeCommand(std::string_view line) {
+Result<ServeRequest> ParseServeRequest(std::string_view line) {
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return InvalidArgument("a line on stdin is not a JSON object");
   const auto type = json.find("type");
   if (type != json.end() && *type == "run") return ParseRun(json);
-  if (type != json.end() && *type == "checkpoint") return ServeCommand(CheckpointCommandLine());
-  if (type != json.end() && *type == "stop") return ServeCommand(StopCommandLine());
+  if (type != json.end() && *type == "checkpoint") return ServeRequest(CheckpointRequest());
+  if (type != json.end() && *type == "stop") return ServeRequest(StopRequest());
   return InvalidArgument("a line on stdin has no type of run, checkpoint or stop");
 }
 

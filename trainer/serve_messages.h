@@ -11,16 +11,16 @@
 
 namespace gyre {
 
-struct RunCommandLine {
+struct RunRequest {
   TrainerJob job;
   TrainOptions options;
 };
-struct CheckpointCommandLine {};
-struct StopCommandLine {};
-using ServeCommand = std::variant<RunCommandLine, CheckpointCommandLine, StopCommandLine>;
+struct CheckpointRequest {};
+struct StopRequest {};
+using ServeRequest = std::variant<RunRequest, CheckpointRequest, StopRequest>;
 
 /// One line without its end. INVALID_ARGUMENT says what is wrong with it.
-Result<ServeCommand> ParseServeCommand(std::string_view line);
+Result<ServeRequest> ParseServeRequest(std::string_view line);
 
 /// Lines with their end.
 std::string HelloLine();

@@ -1,0 +1,76 @@
+#include <csignal>
+#include <cstdio>
+#include <string>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "trainer/arguments.h"
+#include "trainer/commands.h"
+#include "trainer/job_file.h"
+#include "trainer/trainer.h"
+
+namespace gyre {
+namespace {
+
+// Ctrl-C asks for a checkpoint; a second one ends at once.
+TrainControl interrupted;
+static_assert(std::atomic<bool>::is_always_lock_free, "set from a signal handler");
+void Interrupt(int) {
+  interrupted.stop = true;
+  std::signal(SIGINT, SIG_DFL);
+}
+
+class PrintingObserver : public TrainObserver {
+ public:
+  explicit PrintingObserver(std::ostream* out) : out_(out) {}
+  void OnPoint(const PointValue& point) override {
+    char line[256];
+    std::snprintf(line, sizeof line, "%8lld %12lld  %-28s %.6g\n", static_cast<long long>(point.step),
+                  static_cast<long long>(point.tokens), point.metric.c_str(), point.value);
+    *out_ << line << std::flush;
+  }
+  void OnCheckpoint(const CheckpointInfo& checkpoint) override {
+    LogInfo(std::string(checkpoint.weights_only ? "weights: " : "checkpoint: ") + checkpoint.hash);
+    last = checkpoint.hash;
+  }
+  void OnProgress(const TrainProgress&) override {}
+
+  std::string last;  // checkpoint
+
+ private:
+  std::ostream* const out_;
+};
+
+Result<int> Run(const Arguments& arguments, std::ostream& out, std::ostream& err) {
+  if (arguments.words.size() != 1) return InvalidArgument("train needs one JOB.json");
+  TrainOptions options;
+  options.home = arguments.Flag("--home", GyreHome().string());
+  options.resume_from = arguments.Flag("--resume", "");
+  options.backend = arguments.Flag("--backend", kDefaultBackend);
+  GYRE_ASSIGN_OR_RETURN(options.threads, arguments.Number("--threads", 1, 1));
+  GYRE_ASSIGN_OR_RETURN(const TrainerJob job,
+                        ReadJobFile(arguments.words[0], options.home, [](const std::string& s) { LogInfo(s); }));
+  std::signal(SIGINT, Interrupt);
+  PrintingObserver observer(&out);
+  GYRE_ASSIGN_OR_RETURN(const TrainOutcome outcome, Train(job, options, observer, interrupted));
+  char line[160];
+  std::snprintf(line, sizeof line, "%s at step %lld: %.0f tokens/s, %.0f MiB",
+                outcome.stopped ? "stopped" : outcome.diverged_at_step ? "diverged" : "done",
+                static_cast<long long>(outcome.step), outcome.tokens_per_second,
+                static_cast<double>(outcome.peak_memory_bytes) / (1 << 20));
+  LogInfo(line);
+  if (!outcome.stopped) return 0;
+  err << "stopped; to go on: gyre-trainer train " << arguments.words[0] << " --resume " << observer.last << "\n";
+  return 130;
+}
+
+}  // namespace
+
+int TrainCommand(const std::vector<std::string>& words, std::ostream& out, std::ostream& err) {
+  const auto arguments = Arguments::Parse(words, {"--home", "--resume", "--threads", "--backend"});
+  if (!arguments.ok()) return ReportFailure(arguments.status(), err);
+  const Result<int> code = Run(*arguments, out, err);
+  return code.ok() ? *code : ReportFailure(code.status(), err);
+}
+
+}  // namespace gyre

@@ -1,0 +1,37 @@
+#include "trainer/job_file.h"
+
+#include "base/files.h"
+#include "trainer/data/dataset.h"
+
+namespace gyre {
+
+Result<TrainerJob> ReadJobFile(const std::filesystem::path& file, const std::filesystem::path& home,
+                               const std::function<void(const std::string&)>& progress) {
+  GYRE_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, size_t{1} << 26));
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("config")) {
+    return InvalidArgument(file.string() + " is not a job: a JSON object with \"config\" and \"seed\" is wanted");
+  }
+  for (const char* of_a_plan : {"variant", "frequencies"}) json.erase(of_a_plan);
+  if (!json.contains("seed")) json["seed"] = 0;
+  if (!json.contains("key")) json["key"] = "";
+  if (!json.contains("datasets")) {
+    const auto config = JobConfigFromJson(json["config"]);
+    if (!config.ok()) {
+      return InvalidArgument(file.string() + ": " + config.status().message() +
+                             " (`gyre plan --format json` prints whole jobs)");
+    }
+    const JobDatasetRequests requests = RequestsOf(config->data);
+    GYRE_ASSIGN_OR_RETURN(const DatasetInfo train, PrepareDataset(home, requests.train, progress));
+    json["datasets"] = {{"train", train.hash}, {"validation", Json::object()}};
+    for (const auto& [name, request] : requests.validation) {
+      GYRE_ASSIGN_OR_RETURN(const DatasetInfo info, PrepareDataset(home, request, progress));
+      json["datasets"]["validation"][name] = info.hash;
+    }
+  }
+  auto job = TrainerJobFromJson(json);
+  if (!job.ok()) return job.status().WithContext(file.string());
+  return job;
+}
+
+}  // namespace gyre
