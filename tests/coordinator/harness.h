@@ -52,7 +52,8 @@ inline PreparedSweep MakeSweep(const std::string& name, int variants, int seeds)
 /// In memory where there is such a place: the tests commit often, and what they look at does not depend on the disk.
 inline std::filesystem::path ScratchFolder(const std::string& name) {
   const std::filesystem::path memory = "/dev/shm";
-  const std::filesystem::path parent = access(memory.c_str(), W_OK) == 0 ? memory : testing::TempDir();
+  const std::filesystem::path parent =
+      access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::path(testing::TempDir());
   const std::filesystem::path folder = parent / ("gyre-" + name + "-" + std::to_string(getpid()));
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
