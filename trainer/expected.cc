@@ -141,6 +141,11 @@ void ReadAdamW(const Json& json, Status* status, Expected* expected) {
   ReadTensors(&in, status, &adamw.params);
 }
 
+// Some writers put null where a number was not finite: that is no absence.
+bool HasNull(const Json& json) {
+  return json.is_null() || (json.is_structured() && std::any_of(json.begin(), json.end(), HasNull));
+}
+
 }  // namespace
 
 Result<Expected> ReadExpected(const std::filesystem::path& file) {
@@ -149,6 +154,7 @@ Result<Expected> ReadExpected(const std::filesystem::path& file) {
   if (json.is_discarded()) {
     return InvalidArgument(file.string() + " is not JSON (which has no NaN and no infinity)");
   }
+  if (HasNull(json)) return InvalidArgument(file.string() + " has a null where a value is meant");
   Status status;
   Expected expected;
   JsonReader in(json, "", &status);
