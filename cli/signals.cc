@@ -22,6 +22,11 @@ StopSignals::~StopSignals() {
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
+void StopSignals::Wait() {
+  std::unique_lock lock(mutex_);
+  never_.wait(lock, token(), [] { return false; });
+}
+
 void StopSignals::OnSecond(std::function<void()> at_once) {
   const std::lock_guard lock(mutex_);
   at_once_ = std::move(at_once);

@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <stop_token>
@@ -21,6 +22,8 @@ class StopSignals {
 
   /// Requested by the first signal.
   std::stop_token token() const { return stop_.get_token(); }
+  /// Until the first signal.
+  void Wait();
   /// The first signal; 0 = none yet.
   int signal() const { return signal_; }
   /// What the second signal does, from another thread; nothing by default.
@@ -34,6 +37,7 @@ class StopSignals {
   std::atomic<int> signal_{0};
   std::atomic<bool> done_{false};
   std::mutex mutex_;
+  std::condition_variable_any never_;
   std::function<void()> at_once_;  // guarded by mutex_
   std::thread thread_;
 };

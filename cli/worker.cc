@@ -4,6 +4,8 @@
 
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/coordinator_option.h"
+#include "cli/exit_code.h"
 #include "cli/signals.h"
 #include "worker/agent.h"
 #include "worker/devices.h"
@@ -18,27 +20,20 @@ struct Arguments {
   std::string devices = "cpu";
 };
 
-int ExitCode(const Status& status) { return status.code() == StatusCode::kInvalidArgument ? 2 : 1; }
-
 int RunWorker(const Arguments& arguments) {
   if (Status devices = CheckDevices(arguments.devices, ReadMachine()); !devices.ok()) {
-    LogError("--devices: " + devices.message());
-    return 2;
+    return Fail(devices.WithContext("--devices"));
   }
   StopSignals signals;
   auto worker = Worker::Start(arguments.worker);
-  if (!worker.ok()) {
-    LogError(worker.status().message());
-    return ExitCode(worker.status());
-  }
+  if (!worker.ok()) return Fail(worker.status());
   signals.OnSecond([&worker] { (*worker)->Abandon(); });
   const Status refused = (*worker)->Wait(signals.token());
-  if (!refused.ok()) LogError(refused.message());
   LogInfo("stopping; jobs that run write a checkpoint first (once more to end at once)");
   (*worker)->Shutdown(refused.ok() ? kShutdownDeadline : Millis(0));
   signals.OnSecond({});
-  if (!refused.ok()) return 1;
-  return signals.signal() == SIGINT ? 130 : 0;
+  if (!refused.ok()) return Fail(refused);
+  return signals.signal() == SIGINT ? kExitInterrupted : kExitDone;
 }
 
 }  // namespace
@@ -51,10 +46,7 @@ void AddWorkerCommand(CLI::App& app, int* exit_code) {
       "checkpoint, from which they are resumed; once more ends at once.\n\n"
       "Example:\n  gyre worker --coordinator 127.0.0.1:7470 --slots 2");
   auto arguments = std::make_shared<Arguments>();
-  command
-      ->add_option("--coordinator", arguments->worker.coordinator, "HOST:PORT of the coordinator")
-      ->envname("GYRE_COORDINATOR")
-      ->capture_default_str();
+  AddCoordinatorOption(command, &arguments->worker.coordinator);
   command->add_option("--devices", arguments->devices, "What to train on, a comma-separated list")
       ->capture_default_str();
   command->add_option("--slots", arguments->worker.slots, "Jobs at a time (default: one a core)")
