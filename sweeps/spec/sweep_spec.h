@@ -1,7 +1,8 @@
 #pragma once
 
-// YAML -> SweepSpec -> Jobs. Pure: no clock, no I/O; the text, the folder that its paths are relative to and the
-// hashes of prepared data come in as arguments. One parser serves the command line and the coordinator.
+// YAML -> SweepSpec -> Jobs. Pure: no clock, no I/O; the text, the folder that its paths are
+// relative to and the hashes of prepared data come in as arguments. One parser serves the command
+// line and the coordinator.
 
 #include <cstdint>
 #include <functional>
@@ -22,7 +23,8 @@ struct Diagnostic {
   int length = 1;            // characters the caret line underlines
   std::string message;       // "unknown key 'num_layers' in base.model"
   std::string help;          // "did you mean 'num_hidden_layers'?", or empty
-  std::string source_line;
+  std::string source_line;   // of a very long line a part, from the character `source_offset` on
+  int source_offset = 0;
 };
 /// "file:line:col: error: message", the line, a caret, and "help: ..." where there is some.
 std::string FormatDiagnostic(const Diagnostic& diagnostic);
@@ -32,8 +34,8 @@ struct Variant {
   std::string name;  // "RoPE lr=0.001"
   JobConfig config;
   std::vector<LayerPosition> positions;  // one a layer
-  // Hashes of the data sets it trains on and is evaluated on (by name of the set), from SpecOptions::dataset_hashes;
-  // empty where one is not prepared.
+  // Hashes of the data sets it trains on and is evaluated on (by name of the set), from
+  // SpecOptions::dataset_hashes; empty where one is not prepared.
   std::string train_dataset;
   std::map<std::string, std::string> validation_datasets;
 };
@@ -42,7 +44,7 @@ struct Variant {
 struct Job {
   int variant = 0;  // index into SweepSpec::variants
   uint64_t seed = 0;
-  std::string key;            // identity; empty while a data set it needs is not prepared
+  std::string key;             // identity; empty while a data set it needs is not prepared
   std::optional<int> twin_of;  // an earlier job of this sweep that is the same piece of work
 };
 
@@ -54,39 +56,46 @@ struct Resources {
 
 struct SweepSpec {
   std::string name, description, question;
-  std::string baseline;           // as written; empty = none
-  std::vector<int> baselines;     // per variant: index of the variant it is compared with, -1 = none (itself a baseline)
+  std::string baseline;        // as written; empty = none
+  std::vector<int> baselines;  // per variant: index of the variant it is compared with, -1 = none
+                               // (itself a baseline)
   std::vector<Variant> variants;
   std::vector<uint64_t> seeds;
-  std::vector<Job> jobs;          // seed by seed, so that whole comparisons appear early
+  std::vector<Job> jobs;  // seed by seed, so that whole comparisons appear early
   int priority = 0;
   Resources resources;
   int retry_attempts = 3;
   int64_t retry_backoff_ms = 10000;
-  int64_t timeout_ms = 0;         // 0 = none
+  int64_t timeout_ms = 0;  // 0 = none
   std::vector<std::string> notes;
 };
 
-/// The hash of the data set for a request (trainer/data/dataset.h, DatasetRequest::Key()), if prepared.
+/// The hash of the data set for a request (trainer/data/dataset.h, DatasetRequest::Key()), if
+/// prepared.
 using DatasetHashes = std::function<std::optional<std::string>(const std::string& request_key)>;
+
+/// A larger text is refused without a look at it.
+inline constexpr size_t kMaxSweepFileBytes = size_t{8} << 20;
 
 struct SpecOptions {
   std::string file = "sweep.yaml";  // for messages
   std::string folder = ".";         // absolute; what relative paths in the text are relative to
   int64_t max_jobs = 100000;
-  DatasetHashes dataset_hashes;     // may be empty: then no keys
+  std::vector<std::string> corpora =
+      {};  // names of users' own corpora ("corpus:NAME"), beside the built-in ones
+  DatasetHashes dataset_hashes;  // may be empty: then no keys
 };
 
 struct ParsedSweeps {
-  std::vector<SweepSpec> sweeps;         // empty if there are diagnostics
-  std::vector<Diagnostic> diagnostics;   // every fault of the file, in order of place
+  std::vector<SweepSpec> sweeps;        // empty if there are diagnostics
+  std::vector<Diagnostic> diagnostics;  // every fault of the file, in order of place
 };
 
 /// Never fails, hangs or throws, whatever the text.
 ParsedSweeps ParseSweeps(const std::string& yaml, const SpecOptions& options);
 
-/// What the job's points depend on, hashed (sweep-language: Identity). `train_hash` and the validation hashes
-/// stand for the data.
+/// What the job's points depend on, hashed (sweep-language: Identity). `train_hash` and the
+/// validation hashes stand for the data.
 std::string JobKey(const Variant& variant, uint64_t seed, const std::string& train_hash,
                    const std::map<std::string, std::string>& validation_hashes);
 

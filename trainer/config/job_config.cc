@@ -8,8 +8,8 @@
 namespace gyre {
 namespace {
 
-// Each struct names its keys once, in a Fields() below; a Writer and a Reader walk that same list, so that the
-// two directions cannot drift apart.
+// Each struct names its keys once, in a Fields() below; a Writer and a Reader walk that same list,
+// so that the two directions cannot drift apart.
 
 template <typename T>
 void Fields(T& archive, ModelConfig& model);
@@ -36,7 +36,8 @@ class Writer {
  public:
   template <typename T>
   void Field(const char* key, T& value) {
-    if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string> || std::is_same_v<T, Json>) {
+    if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string> ||
+                  std::is_same_v<T, Json>) {
       json_[key] = value;
     } else {
       Writer inner;
@@ -108,10 +109,13 @@ class Reader {
     }
     return &*found;
   }
-  std::string PathOf(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
+  std::string PathOf(const std::string& key) const {
+    return path_.empty() ? key : path_ + "." + key;
+  }
 
   void Fail(std::string message) {
-    if (message == "must be an object") message = (path_.empty() ? "the job" : path_) + " " + message;
+    if (message == "must be an object")
+      message = (path_.empty() ? "the job" : path_) + " " + message;
     Keep(InvalidArgument(std::move(message)));
   }
   void Keep(Status status) {
@@ -134,7 +138,9 @@ class Reader {
 };
 
 // A window of 0 (no limit) is null in JSON.
-void Window(Writer& writer, int& window) { writer.Put("sliding_window", window == 0 ? Json() : Json(window)); }
+void Window(Writer& writer, int& window) {
+  writer.Put("sliding_window", window == 0 ? Json() : Json(window));
+}
 void Window(Reader& reader, int& window) {
   const Json* json = reader.Take("sliding_window");
   if (json == nullptr) return;
@@ -169,7 +175,8 @@ void Band(Reader& reader, EncodingConfig& encoding) {
       !Reader::Integer((*band)[1], &pairs.second)) {
     return reader.Fail(reader.PathOf("band") + " must be null or two whole numbers");
   }
-  if (!p->is_null() || !keep->is_null()) return reader.Fail(reader.PathOf("band") + " excludes p and keep");
+  if (!p->is_null() || !keep->is_null())
+    return reader.Fail(reader.PathOf("band") + " excludes p and keep");
   encoding.band = pairs;
 }
 
@@ -190,7 +197,8 @@ void AttentionFactor(Reader& reader, std::optional<double>& factor) {
   const Json* json = reader.Take("attention_factor");
   factor.reset();
   if (json == nullptr || json->is_null()) return;
-  if (!json->is_number()) return reader.Fail(reader.PathOf("attention_factor") + " must be null or a number");
+  if (!json->is_number())
+    return reader.Fail(reader.PathOf("attention_factor") + " must be null or a number");
   factor = json->get<double>();
 }
 
@@ -200,15 +208,17 @@ void Betas(Writer& writer, OptimizerConfig& optimizer) {
 void Betas(Reader& reader, OptimizerConfig& optimizer) {
   const Json* json = reader.Take("betas");
   if (json == nullptr) return;
-  if (!json->is_array() || json->size() != 2 || !(*json)[0].is_number() || !(*json)[1].is_number()) {
+  if (!json->is_array() || json->size() != 2 || !(*json)[0].is_number() ||
+      !(*json)[1].is_number()) {
     return reader.Fail(reader.PathOf("betas") + " must be two numbers");
   }
   optimizer.beta1 = (*json)[0].get<double>();
   optimizer.beta2 = (*json)[1].get<double>();
 }
 
-// `layers` is null, or has one object a layer in the spelling of a sweep: {"layers": [3], "type": ..,
-// "sliding_window": ..}. The encoding's keys are there if `layers` of the struct is filled, the window if `windows` is.
+// `layers` is null, or has one object a layer in the spelling of a sweep: {"layers": [3], "type":
+// .., "sliding_window": ..}. The encoding's keys are there if `layers` of the struct is filled, the
+// window if `windows` is.
 void Layers(Writer& writer, PositionConfig& position) {
   const size_t count = std::max(position.layers.size(), position.windows.size());
   if (count == 0) return writer.Put("layers", nullptr);
@@ -238,7 +248,8 @@ void Layers(Reader& reader, PositionConfig& position) {
     Reader layer((*json)[i], path);
     const Json* number = layer.Take("layers");
     if (number != nullptr && *number != Json::array({i})) {
-      layer.Fail(path + ".layers must be [" + std::to_string(i) + "]: one object a layer, in order");
+      layer.Fail(path + ".layers must be [" + std::to_string(i) +
+                 "]: one object a layer, in order");
     }
     if (encodings) Fields(layer, position.layers.emplace_back());
     if (windows) Window(layer, position.windows.emplace_back());
@@ -373,7 +384,8 @@ int64_t ParameterCount(const ModelConfig& model) {
   const int64_t hidden = model.hidden_size;
   const int64_t queries = int64_t{model.num_attention_heads} * model.head_dim;
   const int64_t keys = int64_t{model.num_key_value_heads} * model.head_dim;
-  const int64_t attention = hidden * (2 * queries + 2 * keys) + (model.qk_norm ? 2 * model.head_dim : 0);
+  const int64_t attention =
+      hidden * (2 * queries + 2 * keys) + (model.qk_norm ? 2 * model.head_dim : 0);
   const int64_t mlp = 3 * hidden * model.intermediate_size;
   const int64_t layer = attention + mlp + 2 * hidden;
   const int64_t embedding = hidden * model.vocab_size;

@@ -1,8 +1,9 @@
 #pragma once
 
-// What one job trains: the sweep language's configuration blocks, resolved (every default filled in, every
-// alias in its neutral form), as plain structs. The JSON form has the same names as the YAML; it is what
-// `gyre plan --format json` shows, what the wire carries and what the database keeps.
+// What one job trains: the sweep language's configuration blocks, resolved (every default filled
+// in, every alias in its neutral form), as plain structs. The JSON form has the same names as the
+// YAML; it is what `gyre plan --format json` shows, what the wire carries and what the database
+// keeps.
 
 #include <cstdint>
 #include <map>
@@ -34,12 +35,14 @@ struct ModelConfig {
 };
 
 struct ScalingConfig {
-  std::string type = "none";  // none | linear | dynamic | yarn | llama3 (longrope: not yet supported)
+  std::string type =
+      "none";  // none | linear | dynamic | yarn | llama3 (longrope: not yet supported)
   double factor = 1;
   int original_max_position_embeddings = 0;
   double low_freq_factor = 1, high_freq_factor = 4;  // llama3
   double beta_fast = 32, beta_slow = 1;              // yarn
   std::optional<double> attention_factor;            // yarn; default 0.1 ln(factor) + 1
+  friend bool operator==(const ScalingConfig&, const ScalingConfig&) = default;
 };
 
 /// One encoding without per-layer overrides.
@@ -47,18 +50,21 @@ struct EncodingConfig {
   std::string type = "rope";  // rope | nope | alibi
   double theta = 10000;
   double p = 1;
-  std::string keep = "high";      // high | low
-  std::string spacing = "full";   // full | respaced
+  std::string keep = "high";                // high | low
+  std::string spacing = "full";             // full | respaced
   std::optional<std::pair<int, int>> band;  // pairs [a, b) kept, 0 the fastest; excludes p and keep
   ScalingConfig scaling;
-  std::string pairing = "half";   // half | interleaved
+  std::string pairing = "half";  // half | interleaved
+  friend bool operator==(const EncodingConfig&, const EncodingConfig&) = default;
 };
 
 struct PositionConfig {
   EncodingConfig common;
-  /// Per layer, resolved: empty, or one a layer, each the common encoding with the layer's overrides.
+  /// Per layer, resolved: empty, or one a layer, each the common encoding with the layer's
+  /// overrides.
   std::vector<EncodingConfig> layers;
-  /// Per layer, tokens, 0 = no limit: empty (then model.sliding_window holds everywhere), or one a layer.
+  /// Per layer, tokens, 0 = no limit: empty (then model.sliding_window holds everywhere), or one a
+  /// layer.
   std::vector<int> windows;
 };
 
@@ -109,8 +115,9 @@ struct JobConfig {
   EvaluateConfig evaluate;
 };
 
-/// INVALID_ARGUMENT with the path of the first key that is missing, unknown or of the wrong type. The JSON
-/// comes from our own plan; what a person typed is checked by sweeps/spec, with lines and columns.
+/// INVALID_ARGUMENT with the path of the first key that is missing, unknown or of the wrong type.
+/// The JSON comes from our own plan; what a person typed is checked by sweeps/spec, with lines and
+/// columns.
 Result<JobConfig> JobConfigFromJson(const Json& json);
 Json ToJson(const JobConfig& config);
 
@@ -120,11 +127,13 @@ int64_t TotalSteps(const TrainConfig& train);
 /// Number of trained parameters (a tied head counts once).
 int64_t ParameterCount(const ModelConfig& model);
 
-/// Version of the numerics: part of every job's key. Raise it when the same job would give other points.
+/// Version of the numerics: part of every job's key. Raise it when the same job would give other
+/// points.
 inline constexpr int kNumericsVersion = 1;
 
-/// What a worker's trainer gets: a job and where its data lie (data sets are named by content hash, in
-/// GYRE_HOME/datasets/HASH). JSON: {"config", "seed", "key", "datasets": {"train": HASH, "validation": {NAME: HASH}}}.
+/// What a worker's trainer gets: a job and where its data lie (data sets are named by content hash,
+/// in GYRE_HOME/datasets/HASH). JSON: {"config", "seed", "key", "datasets": {"train": HASH,
+/// "validation": {NAME: HASH}}}.
 struct TrainerJob {
   JobConfig config;
   uint64_t seed = 0;

@@ -8,27 +8,57 @@ namespace {
 // Every field differs from its default, so that a forgotten one shows.
 JobConfig Unusual() {
   JobConfig config;
-  config.model = {.model_type = "gemma", .vocab_size = 300, .num_hidden_layers = 2, .hidden_size = 48,
-                  .intermediate_size = 80, .num_attention_heads = 3, .num_key_value_heads = 1, .head_dim = 32,
-                  .rms_norm_eps = 1e-5, .initializer_range = 0.01, .tie_word_embeddings = false, .qk_norm = true,
+  config.model = {.model_type = "gemma",
+                  .vocab_size = 300,
+                  .num_hidden_layers = 2,
+                  .hidden_size = 48,
+                  .intermediate_size = 80,
+                  .num_attention_heads = 3,
+                  .num_key_value_heads = 1,
+                  .head_dim = 32,
+                  .rms_norm_eps = 1e-5,
+                  .initializer_range = 0.01,
+                  .tie_word_embeddings = false,
+                  .qk_norm = true,
                   .sliding_window = 12};
-  EncodingConfig encoding{.type = "rope", .theta = 500000, .p = 0.75, .keep = "low", .spacing = "respaced",
+  EncodingConfig encoding{.type = "rope",
+                          .theta = 500000,
+                          .p = 0.75,
+                          .keep = "low",
+                          .spacing = "respaced",
                           .band = std::nullopt,
-                          .scaling = {.type = "yarn", .factor = 4, .original_max_position_embeddings = 256,
-                                      .low_freq_factor = 2, .high_freq_factor = 5, .beta_fast = 31, .beta_slow = 2,
+                          .scaling = {.type = "yarn",
+                                      .factor = 4,
+                                      .original_max_position_embeddings = 256,
+                                      .low_freq_factor = 2,
+                                      .high_freq_factor = 5,
+                                      .beta_fast = 31,
+                                      .beta_slow = 2,
                                       .attention_factor = 1.25},
                           .pairing = "interleaved"};
   config.position.common = encoding;
   encoding.type = "nope";
   config.position.layers = {config.position.common, encoding};
   config.position.windows = {0, 64};
-  config.data = {.train = Json{"a.txt", "b.txt"}, .validation = Json{{"held", "c.txt"}}, .tokenizer = "bytes",
-                 .context = 128, .packing = "stream", .holdout = 0.1};
-  config.train = {.tokens = 1600000, .batch_tokens = 2048, .micro_batch = 8,
-                  .optimizer = {.name = "adamw", .lr = 3e-3, .beta1 = 0.8, .beta2 = 0.99, .eps = 1e-9,
-                                .weight_decay = 0.2, .clip_norm = 0},
+  config.data = {.train = Json{"a.txt", "b.txt"},
+                 .validation = Json{{"held", "c.txt"}},
+                 .tokenizer = "bytes",
+                 .context = 128,
+                 .packing = "stream",
+                 .holdout = 0.1};
+  config.train = {.tokens = 1600000,
+                  .batch_tokens = 2048,
+                  .micro_batch = 8,
+                  .optimizer = {.name = "adamw",
+                                .lr = 3e-3,
+                                .beta1 = 0.8,
+                                .beta2 = 0.99,
+                                .eps = 1e-9,
+                                .weight_decay = 0.2,
+                                .clip_norm = 0},
                   .schedule = {.name = "constant", .warmup_tokens = 4096, .final_lr_fraction = 0.2},
-                  .precision = "float32", .checkpoint_every = 160000};
+                  .precision = "float32",
+                  .checkpoint_every = 160000};
   config.evaluate = {.every = 80000, .tokens = 65536};
   return config;
 }
@@ -53,7 +83,8 @@ TEST(JobConfigTest, NoLeafOfTheDefaultsSurvivesInTheUnusualConfiguration) {
   const Json unusual = ToJson(Unusual()).flatten();
   for (const auto& [key, value] : usual.items()) {
     const bool same_on_purpose = key == "/train/optimizer/name" || key == "/train/precision" ||
-                                 key == "/data/tokenizer" || key == "/position/type" || key == "/position/band";
+                                 key == "/data/tokenizer" || key == "/position/type" ||
+                                 key == "/position/band";
     if (!same_on_purpose && unusual.contains(key)) {
       EXPECT_NE(unusual[key], value) << key;
     }
@@ -107,7 +138,8 @@ TEST(JobConfigTest, EveryWrongTypeIsNamed) {
   const Json whole = ToJson(Unusual());
   for (const auto& [block, fields] : whole.items()) {
     for (const auto& [key, value] : fields.items()) {
-      if (block == "data" && (key == "train" || key == "validation" || key == "tokenizer")) continue;
+      if (block == "data" && (key == "train" || key == "validation" || key == "tokenizer"))
+        continue;
       Json json = whole;
       json[block][key] = Json::object({{"no", "such"}});
       EXPECT_NE(ErrorOf(json).find(block + "." + key), std::string::npos) << ErrorOf(json);
@@ -138,7 +170,10 @@ TEST(JobConfigTest, LayersMustBeInOrder) {
 }
 
 TEST(TrainerJobTest, ComesBack) {
-  TrainerJob job{.config = Unusual(), .seed = 18446744073709551615u, .key = "abc", .train_dataset = "def",
+  TrainerJob job{.config = Unusual(),
+                 .seed = 18446744073709551615u,
+                 .key = "abc",
+                 .train_dataset = "def",
                  .validation_datasets = {{"austen", "123"}, {"gcide", "456"}}};
   const auto back = TrainerJobFromJson(Json::parse(ToJson(job).dump()));
   ASSERT_TRUE(back.ok()) << back.status();
@@ -170,14 +205,24 @@ TEST(TotalStepsTest, RoundsUp) {
 
 TEST(ParameterCountTest, OfKnownModels) {
   // Gemma 2B: 524,550,144 embedding and 1,981,884,416 other parameters (Gemma report, table 2).
-  const ModelConfig gemma{.model_type = "gemma", .vocab_size = 256128, .num_hidden_layers = 18, .hidden_size = 2048,
-                          .intermediate_size = 16384, .num_attention_heads = 8, .num_key_value_heads = 1,
+  const ModelConfig gemma{.model_type = "gemma",
+                          .vocab_size = 256128,
+                          .num_hidden_layers = 18,
+                          .hidden_size = 2048,
+                          .intermediate_size = 16384,
+                          .num_attention_heads = 8,
+                          .num_key_value_heads = 1,
                           .head_dim = 256};
   EXPECT_EQ(ParameterCount(gemma), 524550144 + int64_t{1981884416});
   // Llama 3.1 8B, untied.
-  const ModelConfig llama{.vocab_size = 128256, .num_hidden_layers = 32, .hidden_size = 4096,
-                          .intermediate_size = 14336, .num_attention_heads = 32, .num_key_value_heads = 8,
-                          .head_dim = 128, .tie_word_embeddings = false};
+  const ModelConfig llama{.vocab_size = 128256,
+                          .num_hidden_layers = 32,
+                          .hidden_size = 4096,
+                          .intermediate_size = 14336,
+                          .num_attention_heads = 32,
+                          .num_key_value_heads = 8,
+                          .head_dim = 128,
+                          .tie_word_embeddings = false};
   EXPECT_EQ(ParameterCount(llama), 8030261248);
   ModelConfig normed = gemma;
   normed.qk_norm = true;

@@ -1,0 +1,337 @@
+#include "sweeps/spec/expand.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "sweeps/spec/identity.h"
+#include "sweeps/spec/nearest.h"
+#include "sweeps/spec/resolve.h"
+#include "trainer/data/dataset.h"
+
+namespace gyre {
+namespace {
+
+constexpr int64_t kUncountable = std::numeric_limits<int64_t>::max();
+constexpr size_t kMostTwinNotes = 20;
+
+// Where the sweep becomes large: the grid if there is one, else the seeds or the variants.
+const Place& PlaceOfCount(const SweepDraft& draft) {
+  if (!draft.axes.empty()) return draft.grid_place;
+  const bool seeds = draft.seeds.place.line > 0 && draft.seeds.count >= draft.variants.size();
+  return seeds ? draft.seeds.place : draft.variants_place;
+}
+
+class Expander {
+ public:
+  Expander(SweepDraft draft, const SpecOptions& options, const ReadContext& context)
+      : draft_(std::move(draft)),
+        options_(options),
+        context_(context),
+        spec_(std::move(draft_.spec)),
+        resolver_(options.folder, draft_.base_place, context.notes) {}
+
+  SweepSpec Expand() {
+    const int64_t jobs = CountJobs(draft_);
+    const bool too_many = jobs > options_.max_jobs;
+    if (too_many) {
+      context_.faults->Add(PlaceOfCount(draft_),
+                           "the sweep expands to " + JobsInWords(jobs) + " jobs, more than the " +
+                               WithSeparators(options_.max_jobs) + " that --max-jobs allows");
+      // Variants without the grid are few and still worth checking.
+      draft_.axes.clear();
+      draft_.exclude.clear();
+      if (static_cast<int64_t>(draft_.variants.size()) > options_.max_jobs) return std::move(spec_);
+    }
+    for (Axis& axis : draft_.axes) BuildAxis(&axis, &draft_.base, context_);
+    std::erase_if(draft_.axes, [](const Axis& axis) { return !axis.usable; });
+    Points();
+    if (too_many) return std::move(spec_);
+    Excluded();
+    Baselines();
+    if (context_.faults->count() > 0) return std::move(spec_);
+    Seeds();
+    Jobs();
+    OverwritingNotes();
+    return std::move(spec_);
+  }
+
+ private:
+  // Every variant at every place of the grid, the last axis fastest.
+  void Points() {
+    std::vector<size_t> at(draft_.axes.size(), 0);
+    for (size_t v = 0; v < draft_.variants.size(); ++v) {
+      size_t place = 0;
+      do {
+        OnePoint(v, at, place++);
+      } while (Advance(&at));
+    }
+  }
+
+  bool Advance(std::vector<size_t>* at) const {
+    for (size_t i = at->size(); i-- > 0;) {
+      if (++(*at)[i] < draft_.axes[i].values.size()) return true;
+      (*at)[i] = 0;
+    }
+    return false;
+  }
+
+  void OnePoint(size_t v, const std::vector<size_t>& at, size_t grid_place) {
+    const VariantSettings& variant = draft_.variants[v];
+    Point point;
+    point.Overlay(draft_.base);
+    point.Overlay(variant.settings);
+    std::string name = variant.name;
+    for (size_t i = 0; i < at.size(); ++i) {
+      const AxisValue& value = draft_.axes[i].values[at[i]];
+      point.Overlay(value.settings);
+      name += (name.empty() ? "" : " ") + draft_.axes[i].label + "=" + value.text;
+    }
+    if (name.empty()) name = "base";
+    ResolvedPoint resolved = resolver_.Resolve(point);
+    if (IsExcluded(point, resolved.config)) return;
+    for (const PointFault& fault : resolved.faults) {
+      context_.faults->AddOnce(fault.place, fault.check, fault.message, fault.help);
+    }
+    const auto [found, is_new] = by_name_.emplace(name, static_cast<int>(origins_.size()));
+    if (!is_new) {
+      context_.faults->AddOnce(variant.place, "name", "two variants have the name " + Quoted(name));
+    }
+    origins_.emplace_back(v, grid_place);
+    // Once something is wrong, points are only checked.
+    if (context_.faults->count() > 0) return;
+    Variant made;
+    made.name = std::move(name);
+    made.config = std::move(resolved.config);
+    made.positions = std::move(resolved.positions);
+    spec_.variants.push_back(std::move(made));
+  }
+
+  bool IsExcluded(const Point& point, const JobConfig& config) {
+    for (ExcludeItem& item : draft_.exclude) {
+      const bool matches =
+          !item.pairs.empty() &&
+          std::all_of(item.pairs.begin(), item.pairs.end(), [&](const auto& pair) {
+            const Setting* setting = point.At(pair.field);
+            if (setting != nullptr) return setting->value == pair.value;
+            return pair.value.is_null() || DefaultOf(config, pair.path) == pair.value;
+          });
+      if (matches) ++item.dropped;
+      if (matches) return true;
+    }
+    return false;
+  }
+
+  static Json DefaultOf(const JobConfig& config, const std::string& path) {
+    Json json = ToJson(config);
+    for (size_t begin = 0; begin <= path.size();) {
+      const size_t end = std::min(path.find('.', begin), path.size());
+      const auto key = path.substr(begin, end - begin);
+      // scaling is null where there is none; its type is "none" then.
+      if (json.is_null() && key == "type") return "none";
+      if (!json.is_object() || !json.contains(key)) return Json();
+      Json inner = std::move(json[key]);
+      json = std::move(inner);
+      begin = end + 1;
+    }
+    return json;
+  }
+
+  void Excluded() {
+    for (const ExcludeItem& item : draft_.exclude) {
+      if (item.dropped > 0) continue;
+      context_.notes->Add("the item of exclude on line " + std::to_string(item.place.line) +
+                          " matches no point");
+    }
+    if (origins_.empty() && !draft_.variants.empty() && !draft_.exclude.empty()) {
+      context_.faults->Add(draft_.exclude_place,
+                           "exclude drops every point, so there is nothing to run");
+    }
+  }
+
+  void Baselines() {
+    spec_.baselines.assign(origins_.size(), -1);
+    if (spec_.baseline.empty() || draft_.variants.empty()) return;
+    const auto named = std::find_if(
+        draft_.variants.begin(), draft_.variants.end(),
+        [this](const VariantSettings& variant) { return variant.name == spec_.baseline; });
+    if (named == draft_.variants.end()) return FixedBaseline();
+    const auto baseline = static_cast<size_t>(named - draft_.variants.begin());
+    std::unordered_map<size_t, int> at_place;
+    for (size_t i = 0; i < origins_.size(); ++i) {
+      if (origins_[i].first == baseline) at_place[origins_[i].second] = static_cast<int>(i);
+    }
+    int64_t alone = 0;
+    for (size_t i = 0; i < origins_.size(); ++i) {
+      if (origins_[i].first == baseline) continue;
+      const auto found = at_place.find(origins_[i].second);
+      if (found != at_place.end()) {
+        spec_.baselines[i] = found->second;
+      } else {
+        ++alone;
+      }
+    }
+    if (alone > 0) {
+      context_.notes->Add("the baseline " + spec_.baseline + " is excluded at the grid values of " +
+                          std::to_string(alone) + " variants, which are compared with nothing");
+    }
+  }
+
+  // A full name: everything is compared with that one point.
+  void FixedBaseline() {
+    const auto found = by_name_.find(spec_.baseline);
+    if (found == by_name_.end()) {
+      std::vector<std::string> names;
+      for (const VariantSettings& variant : draft_.variants) {
+        if (!variant.name.empty()) names.push_back(variant.name);
+      }
+      for (const auto& [name, index] : by_name_) {
+        if (names.size() >= 1000) break;
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      }
+      std::string help = DidYouMean(spec_.baseline, names);
+      if (help.empty()) help = "there are " + List(names);
+      context_.faults->Add(draft_.baseline_place,
+                           "baseline: there is no variant " + Quoted(spec_.baseline), help);
+      return;
+    }
+    for (size_t i = 0; i < origins_.size(); ++i) {
+      if (static_cast<int>(i) != found->second) spec_.baselines[i] = found->second;
+    }
+  }
+
+  void Seeds() {
+    spec_.seeds = draft_.seeds.seeds;
+    for (uint64_t seed = 0; spec_.seeds.size() < draft_.seeds.count; ++seed)
+      spec_.seeds.push_back(seed);
+  }
+
+  // Hashes of the variant's data where they are known; what its jobs are, in words that are equal
+  // for equal work.
+  std::string Identify(Variant* variant, bool* prepared) {
+    const JobDatasetRequests requests = RequestsOf(variant->config.data);
+    std::string train = requests.train.Key();
+    std::map<std::string, std::string> validation;
+    *prepared = true;
+    const auto look_up = [&](const DatasetRequest& request) {
+      const std::string key = request.Key();
+      const auto [found, is_new] = hashes_.try_emplace(key);
+      if (is_new && options_.dataset_hashes) {
+        found->second = options_.dataset_hashes(key).value_or("");
+        if (found->second.empty()) Unprepared(request);
+      }
+      *prepared &= !found->second.empty();
+      return found->second;
+    };
+    variant->train_dataset = look_up(requests.train);
+    for (const auto& [name, request] : requests.validation) {
+      variant->validation_datasets[name] = look_up(request);
+      validation[name] = request.Key();
+    }
+    if (*prepared)
+      return VariantIdentity(*variant, variant->train_dataset, variant->validation_datasets);
+    return VariantIdentity(*variant, train, validation);
+  }
+
+  void Unprepared(const DatasetRequest& request) {
+    const std::string source =
+        request.source.is_string() ? request.source.get<std::string>() : request.source.dump();
+    context_.notes->Add("the " + request.part + " part of " + source +
+                        " is not prepared: the jobs have no keys yet (run and submit prepare it)");
+  }
+
+  void Jobs() {
+    const size_t count = spec_.variants.size();
+    std::vector<std::string> identities(count);
+    std::vector<bool> has_key(count);
+    std::vector<size_t> first(count);  // the first variant that is the same work
+    std::unordered_map<std::string, size_t> seen;
+    for (size_t v = 0; v < count; ++v) {
+      bool prepared = false;
+      identities[v] = Identify(&spec_.variants[v], &prepared);
+      has_key[v] = prepared;
+      first[v] = seen.emplace(identities[v], v).first->second;
+    }
+    spec_.jobs.reserve(count * spec_.seeds.size());
+    for (const uint64_t seed : spec_.seeds) {
+      const size_t begin = spec_.jobs.size();
+      for (size_t v = 0; v < count; ++v) {
+        Job job{.variant = static_cast<int>(v), .seed = seed, .key = "", .twin_of = std::nullopt};
+        if (has_key[v]) job.key = KeyOf(identities[v], seed);
+        if (first[v] != v) job.twin_of = static_cast<int>(begin + first[v]);
+        spec_.jobs.push_back(std::move(job));
+      }
+    }
+    TwinNotes(first);
+  }
+
+  void TwinNotes(const std::vector<size_t>& first) {
+    std::map<size_t, std::vector<std::string>> groups;
+    for (size_t v = 0; v < first.size(); ++v) {
+      if (first[v] == v) continue;
+      std::vector<std::string>& names = groups[first[v]];
+      if (names.empty()) names.push_back(spec_.variants[first[v]].name);
+      names.push_back(spec_.variants[v].name);
+    }
+    size_t notes = 0;
+    for (const auto& [index, names] : groups) {
+      if (++notes > kMostTwinNotes) break;
+      context_.notes->Add("the same job, trained once: " + List(names));
+    }
+    if (groups.size() > kMostTwinNotes) {
+      context_.notes->Add("and " + std::to_string(groups.size() - kMostTwinNotes) +
+                          " more groups of identical points");
+    }
+  }
+
+  void OverwritingNotes() {
+    for (const Axis& axis : draft_.axes) {
+      std::vector<std::string> names;
+      for (const VariantSettings& variant : draft_.variants) {
+        const auto said = variant.settings.find(axis.field);
+        if (said != variant.settings.end() && !said->second->value.is_null())
+          names.push_back(variant.name);
+      }
+      if (names.empty()) continue;
+      context_.notes->Add("grid overwrites " + std::string(AllFields()[axis.field].path) + " of " +
+                          List(names));
+    }
+  }
+
+  SweepDraft draft_;
+  const SpecOptions& options_;
+  const ReadContext& context_;
+  SweepSpec spec_;
+  PointResolver resolver_;
+  std::vector<std::pair<size_t, size_t>> origins_;  // of each point: variant and place in the grid
+  std::unordered_map<std::string, int> by_name_;
+  std::unordered_map<std::string, std::string> hashes_;  // by request key; empty = not prepared
+};
+
+}  // namespace
+
+int64_t CountJobs(const SweepDraft& draft) {
+  int64_t count = 1;
+  const auto times = [&count](uint64_t factor) {
+    if (factor > static_cast<uint64_t>(kUncountable) ||
+        __builtin_mul_overflow(count, static_cast<int64_t>(factor), &count)) {
+      count = kUncountable;
+    }
+  };
+  // Zero first, lest an empty sweep look endless.
+  if (draft.variants.empty()) return 0;
+  times(draft.variants.size());
+  for (const Axis& axis : draft.axes) times(std::max<uint64_t>(axis.count, 1));
+  times(draft.seeds.count);
+  return count;
+}
+
+std::string JobsInWords(int64_t jobs) {
+  return jobs == kUncountable ? "more than 10^18" : WithSeparators(jobs);
+}
+
+SweepSpec Expand(SweepDraft draft, const SpecOptions& options, const ReadContext& context) {
+  return Expander(std::move(draft), options, context).Expand();
+}
+
+}  // namespace gyre

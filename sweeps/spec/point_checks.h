@@ -1,0 +1,52 @@
+#pragma once
+
+// How checks of a merged point look at settings and say who is to blame.
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sweeps/spec/resolve.h"
+
+namespace gyre {
+
+class PointChecks {
+ public:
+  PointChecks(const Point& point, const Place& fallback, std::vector<PointFault>* faults)
+      : point_(point), fallback_(fallback), faults_(faults) {}
+
+  const Point& point() const { return point_; }
+  const Place& fallback() const { return fallback_; }
+  std::vector<PointFault>* faults() { return faults_; }
+  bool Has(int field) const { return point_.At(field) != nullptr; }
+  /// False if one of the fields has a faulty value, which is reported already.
+  bool Usable(std::initializer_list<int> fields) const;
+  /// Adds a fault that the fields bring about together, the likeliest to be wrong first; not if one
+  /// is faulty anyway.
+  void Add(std::initializer_list<int> fields, const std::string& message,
+           const std::string& help = "");
+
+  template <typename T>
+  T Get(int field, T otherwise) const {
+    const Setting* setting = point_.At(field);
+    return setting == nullptr ? otherwise : setting->value.get<T>();
+  }
+
+ private:
+  const Point& point_;
+  const Place& fallback_;
+  std::vector<PointFault>* faults_;
+};
+
+/// The parts of a JobConfig; each fills its part from the settings and reports what does not fit.
+void ResolveModel(PointChecks* checks, ModelConfig* model);
+void ResolvePosition(PointChecks* checks, const ModelConfig& model, PositionConfig* position,
+                     Notes* notes);
+void ResolveTraining(PointChecks* checks, JobConfig* config);
+
+/// Sequences computed at once, from the shapes alone: the largest divisor of the batch whose
+/// activations fit 512 MiB.
+int MicroBatchFor(const ModelConfig& model, int context, int64_t sequences);
+
+}  // namespace gyre

@@ -1,0 +1,104 @@
+#include "sweeps/spec/resolve.h"
+
+#include <algorithm>
+
+#include "sweeps/spec/point_checks.h"
+#include "sweeps/spec/sources.h"
+#include "trainer/data/dataset.h"
+#include "trainer/position/rotation.h"
+
+namespace gyre {
+namespace {
+
+const int kTrainSource = FieldIndexOrDie("data.train");
+const int kValidation = FieldIndexOrDie("data.validation");
+const int kTokenizer = FieldIndexOrDie("data.tokenizer");
+const int kType = FieldIndexOrDie("position.type");
+const int kP = FieldIndexOrDie("position.p");
+const int kLayers = FieldIndexOrDie("position.layers");
+const int kHeadDim = FieldIndexOrDie("model.head_dim");
+
+// The held-out part of the training text, under the name that RequestsOf gives it.
+Json DefaultValidation(const Json& train) {
+  DataConfig data;
+  data.train = train;
+  const std::string name = RequestsOf(data).validation.front().first;
+  if (!train.is_string() || !train.get<std::string>().starts_with("corpus:"))
+    return Json{{name, train}};
+  const std::string text = train.get<std::string>();
+  return Json{{name, text.substr(0, text.find('/')) + "/validation"}};
+}
+
+Json WrittenValidation(const Json& written, const std::string& folder) {
+  Json sources = Json::object();
+  for (const auto& [name, source] : written.items()) {
+    if (!source.is_null()) sources[name] = AbsoluteSource(source, folder);
+  }
+  return sources;
+}
+
+}  // namespace
+
+bool PointChecks::Usable(std::initializer_list<int> fields) const {
+  return std::all_of(fields.begin(), fields.end(), [this](int field) {
+    const Setting* setting = point_.Written(field);
+    return setting == nullptr || setting->usable;
+  });
+}
+
+void PointChecks::Add(std::initializer_list<int> fields, const std::string& message,
+                      const std::string& help) {
+  if (!Usable(fields)) return;
+  const Setting* blamed = nullptr;
+  for (const int field : fields) {
+    const Setting* setting = point_.Written(field);
+    if (setting != nullptr && (blamed == nullptr || setting->rank > blamed->rank)) blamed = setting;
+  }
+  std::string check;
+  for (const int field : fields) check += std::to_string(field) + " ";
+  // The same fields are checked for several things: the words up to the first number tell them
+  // apart.
+  check += message.substr(0, message.find_first_of("0123456789"));
+  faults_->push_back({blamed == nullptr ? fallback_ : blamed->place, check, message, help});
+}
+
+PointResolver::PointResolver(const std::string& folder, const Place& fallback, Notes* notes)
+    : folder_(folder), fallback_(fallback), notes_(notes) {}
+
+ResolvedPoint PointResolver::Resolve(const Point& point) {
+  ResolvedPoint resolved;
+  JobConfig& config = resolved.config;
+  PointChecks checks(point, fallback_, &resolved.faults);
+
+  const Setting* train = point.At(kTrainSource);
+  if (train == nullptr) {
+    checks.Add({kTrainSource}, "data.train is missing: it says what to train on",
+               "for example data: {train: corpus:austen}");
+  } else {
+    auto& [sources, validation] = sources_[{train, point.At(kValidation)}];
+    if (sources.is_null()) {
+      sources = AbsoluteSource(train->value, folder_);
+      const Setting* written = point.At(kValidation);
+      if (written != nullptr) validation = WrittenValidation(written->value, folder_);
+      if (validation.empty()) validation = DefaultValidation(sources);
+    }
+    config.data.train = sources;
+    config.data.validation = validation;
+  }
+  config.data.tokenizer = checks.Get<std::string>(kTokenizer, "bytes");
+  ResolveModel(&checks, &config.model);
+  ResolveTraining(&checks, &config);
+  ResolvePosition(&checks, config.model, &config.position, notes_);
+  if (!resolved.faults.empty()) return resolved;
+
+  Result<std::vector<LayerPosition>> positions =
+      ResolvePositions(config.position, config.model, config.data.context);
+  if (positions.ok()) {
+    resolved.positions = *std::move(positions);
+  } else {
+    checks.Add({kLayers, kP, kType, kHeadDim}, positions.status().message());
+  }
+  return resolved;
+}
+
+}  // namespace gyre

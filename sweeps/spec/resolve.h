@@ -1,0 +1,46 @@
+#pragma once
+
+// From the merged settings of one point to the configuration of its jobs: defaults filled in,
+// per-layer overrides spread out, and everything checked that no single value shows.
+
+#include <string>
+#include <vector>
+
+#include "sweeps/spec/notes.h"
+#include "sweeps/spec/settings.h"
+#include "sweeps/spec/sweep_spec.h"
+
+namespace gyre {
+
+/// A fault of a merged point. It is reported where the value stands that brings it: a grid value
+/// before a variant's before base's. `check` names what was checked, so that one place is reported
+/// once and not for every point.
+struct PointFault {
+  Place place;
+  std::string check, message, help;
+};
+
+struct ResolvedPoint {
+  JobConfig config;
+  std::vector<LayerPosition> positions;  // empty where there are faults
+  std::vector<PointFault> faults;
+};
+
+class PointResolver {
+ public:
+  /// `fallback` is where a fault is reported that no written value brings, e.g. a missing
+  /// data.train.
+  PointResolver(const std::string& folder, const Place& fallback, Notes* notes);
+
+  ResolvedPoint Resolve(const Point& point);
+
+ private:
+  std::string folder_;
+  Place fallback_;
+  Notes* notes_;
+  // Settings that a sweep's points share are worked out once: validation sets by what they follow
+  // from.
+  std::map<std::pair<const Setting*, const Setting*>, std::pair<Json, Json>> sources_;
+};
+
+}  // namespace gyre

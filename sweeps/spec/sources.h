@@ -1,0 +1,31 @@
+#pragma once
+
+// Where text comes from: corpora by name, files, folders and globs; and the tokenizer. Only their
+// spelling is checked here; whether a file is there, `run`, `submit` and `data prepare` find out.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sweeps/spec/faults.h"
+#include "sweeps/spec/yaml_tree.h"
+#include "trainer/config/job_config.h"
+
+namespace gyre {
+
+/// data.train: a string or a list of them, as written. `corpora` are the names of users' own
+/// corpora, beside ours.
+std::optional<Json> ReadSource(const std::string& path, const YamlRef& ref,
+                               const std::vector<std::string>& corpora, Faults* faults);
+
+/// data.validation: {name: source}; a null source takes a name of a lower layer away.
+std::optional<Json> ReadSources(const std::string& path, const YamlRef& ref,
+                                const std::vector<std::string>& corpora, Faults* faults);
+
+/// data.tokenizer: "bytes" so far.
+std::optional<Json> ReadTokenizer(const std::string& path, const YamlRef& ref, Faults* faults);
+
+/// The source with relative paths made absolute against `folder`; corpora stay.
+Json AbsoluteSource(const Json& source, const std::string& folder);
+
+}  // namespace gyre
