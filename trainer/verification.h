@@ -30,7 +30,11 @@ class Verification {
   Status CheckTrace(Model* model);
   Status CheckGradient();
   Status CheckAccumulation();
+  Status CheckSums(const std::vector<Batch>& parts, double targets);
+  Status CheckMeanOfMeans(const std::vector<Batch>& parts);
   Status CheckAdamW();
+  Status CompareWeights(const Model& model);
+  bool HasNoGradient(const std::string& name) const;
 
   bool has_targets() const { return expected_.batch && !expected_.batch->targets.empty(); }
   /// Reports the deviation, or that there was nothing to compare.
