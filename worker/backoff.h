@@ -7,7 +7,7 @@
 
 namespace gyre {
 
-/// How long to wait before each next try: 200 ms, doubling to 2 s, each shortened by up to half at
+/// How long to wait before each next try: 200 ms, doubling to 1 s, each shortened by up to half at
 /// random so that many workers don't come back in step. One thread.
 class Backoff {
  public:
@@ -20,7 +20,7 @@ class Backoff {
   void Reset() { next_ = kFirst; }
 
  private:
-  static constexpr Millis kFirst{200}, kMost{2000};
+  static constexpr Millis kFirst{200}, kMost{1000};
   Millis next_ = kFirst;
   std::minstd_rand random_{std::random_device()()};
 };

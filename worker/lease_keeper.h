@@ -2,7 +2,7 @@
 
 // Keeps a worker registered and its leases alive: one heartbeat after another from a thread that
 // computes nothing and waits for nobody, on a fixed schedule. While the coordinator cannot be
-// reached it goes on trying, with pauses of 0.2 to 2 s, and says so once in the log; nothing else
+// reached it goes on trying, with pauses of 0.2 to 1 s, and says so once in the log; nothing else
 // of the worker stops for that.
 //
 // Threads: all calls from any.
