@@ -323,7 +323,7 @@ std::vector<OpCase> AllOpCases() {
       AttentionCase({"head_dim_20", 2, 65, 6, 2, 20, 9, true, true}),
       AttentionCase({"head_dim_28", 1, 130, 3, 1, 28, 0, false, true}),
       AttentionCase({"head_dim_256", 1, 66, 2, 1, 256, 0, true, false}),
-      AttentionCase({"many_tiles", 1, 1300, 1, 1, 2, 0, false, false}),
+      AttentionCase({"many_tiles", 1, 700, 1, 1, 2, 0, false, false}),
       AttentionCase({"window_over_tiles", 1, 200, 1, 1, 8, 20, false, false}),
       LinearResidualCase(9, 7, 5),
       LinearResidualCase(530, 24, 17),

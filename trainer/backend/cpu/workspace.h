@@ -12,7 +12,7 @@ namespace gyre::cpu {
 
 /// Operations that need scratch rows work on this many at a time for each thread, so that they stay
 /// in its cache.
-inline constexpr int64_t kRowsPerThread = 256;
+inline constexpr int64_t kRowsPerThread = 128;
 /// Attention looks at this many queries at a time.
 inline constexpr int kQueryBlock = 64;
 
