@@ -78,7 +78,7 @@ class Expander {
 
   void OnePoint(size_t v, const std::vector<size_t>& at, size_t grid_place) {
     const VariantSettings& variant = draft_.variants[v];
-    Point point;
+    GridPoint point;
     point.Overlay(draft_.base);
     point.Overlay(variant.settings);
     std::string name = variant.name;
@@ -107,7 +107,7 @@ class Expander {
     spec_.variants.push_back(std::move(made));
   }
 
-  bool IsExcluded(const Point& point, const JobConfig& config) {
+  bool IsExcluded(const GridPoint& point, const JobConfig& config) {
     for (ExcludeItem& item : draft_.exclude) {
       const bool matches =
           !item.pairs.empty() &&

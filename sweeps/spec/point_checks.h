@@ -13,10 +13,10 @@ namespace gyre {
 
 class PointChecks {
  public:
-  PointChecks(const Point& point, const Place& fallback, std::vector<PointFault>* faults)
+  PointChecks(const GridPoint& point, const Place& fallback, std::vector<PointFault>* faults)
       : point_(point), fallback_(fallback), faults_(faults) {}
 
-  const Point& point() const { return point_; }
+  const GridPoint& point() const { return point_; }
   const Place& fallback() const { return fallback_; }
   std::vector<PointFault>* faults() { return faults_; }
   bool Has(int field) const { return point_.At(field) != nullptr; }
@@ -34,7 +34,7 @@ class PointChecks {
   }
 
  private:
-  const Point& point_;
+  const GridPoint& point_;
   const Place& fallback_;
   std::vector<PointFault>* faults_;
 };

@@ -65,7 +65,7 @@ void PointChecks::Add(std::initializer_list<int> fields, const std::string& mess
 PointResolver::PointResolver(const std::string& folder, const Place& fallback, Notes* notes)
     : folder_(folder), fallback_(fallback), notes_(notes) {}
 
-ResolvedPoint PointResolver::Resolve(const Point& point) {
+ResolvedPoint PointResolver::Resolve(const GridPoint& point) {
   ResolvedPoint resolved;
   JobConfig& config = resolved.config;
   PointChecks checks(point, fallback_, &resolved.faults);

@@ -32,7 +32,7 @@ class PointResolver {
   /// data.train.
   PointResolver(const std::string& folder, const Place& fallback, Notes* notes);
 
-  ResolvedPoint Resolve(const Point& point);
+  ResolvedPoint Resolve(const GridPoint& point);
 
  private:
   std::string folder_;

@@ -151,7 +151,7 @@ void CheckEncoding(PointChecks* checks, const EncodingConfig& encoding, int head
   }
 }
 
-// Spreads the overrides over the layers. One Point a layer that has any, starting as the common
+// Spreads the overrides over the layers. One GridPoint a layer that has any, starting as the common
 // one.
 class LayerSpreader {
  public:
@@ -228,10 +228,10 @@ class LayerSpreader {
     }
   }
 
-  std::map<int, Point>& points() { return points_; }
+  std::map<int, GridPoint>& points() { return points_; }
 
  private:
-  Point* At(int layer) { return &points_.try_emplace(layer, checks_->point()).first->second; }
+  GridPoint* At(int layer) { return &points_.try_emplace(layer, checks_->point()).first->second; }
 
   static const Settings& Nope() {
     static const Setting setting{.field = kType, .value = "nope", .place = {}, .overrides = {}};
@@ -241,7 +241,7 @@ class LayerSpreader {
 
   PointChecks* checks_;
   int layers_;
-  std::map<int, Point> points_;
+  std::map<int, GridPoint> points_;
 };
 
 std::vector<std::string> LayerTypes(PointChecks* checks, int layers) {

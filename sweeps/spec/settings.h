@@ -48,9 +48,9 @@ struct LayerOverride {
 using SettingStore = std::deque<Setting>;
 
 /// The merged settings of one point, by field; null where nobody says anything.
-class Point {
+class GridPoint {
  public:
-  Point() : slots_(AllFields().size(), nullptr) {}
+  GridPoint() : slots_(AllFields().size(), nullptr) {}
   void Overlay(const Settings& settings) {
     for (const auto& [field, setting] : settings) slots_[field] = setting;
   }
