@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   gyre::AddStatusCommand(app, &exit_code);
   gyre::AddCancelCommand(app, &exit_code);
   gyre::AddCompareCommand(app, &exit_code);
+  gyre::AddDataCommand(app, &exit_code);
   gyre::AddQueryCommand(app, &exit_code);
   gyre::AddVersionCommand(app, &exit_code);
 

@@ -35,9 +35,11 @@ Result<SafetensorsWriter::Written> WriteTensors(const fs::path& path,
                                                 bool weights_only, const Model& model) {
   std::vector<TensorEntry> entries;
   for (const Group& group : GroupsOf(weights_only)) {
-    for (const Tensor& tensor : model.parameters()) entries.push_back({group.prefix + tensor.name, tensor.shape});
+    for (const Tensor& tensor : model.parameters())
+      entries.push_back({group.prefix + tensor.name, tensor.shape});
   }
-  GYRE_ASSIGN_OR_RETURN(SafetensorsWriter writer, SafetensorsWriter::Create(path, metadata, entries));
+  GYRE_ASSIGN_OR_RETURN(SafetensorsWriter writer,
+                        SafetensorsWriter::Create(path, metadata, entries));
   std::vector<float> values;
   for (const Group& group : GroupsOf(weights_only)) {
     for (const Tensor& tensor : model.parameters()) {
@@ -73,15 +75,17 @@ Status CheckMetadata(const std::map<std::string, std::string>& metadata, const s
     return refuse("it was trained with another version of the numerics; start the job anew");
   }
   if (!has("job_key", job_key)) return refuse("it belongs to another job");
-  if (!has("content", "state")) return refuse("it has the weights only, without the optimizer's state");
-  if (Number(metadata, "step") < 0 || Number(metadata, "tokens") < 0) return refuse("it does not say its step");
+  if (!has("content", "state"))
+    return refuse("it has the weights only, without the optimizer's state");
+  if (Number(metadata, "step") < 0 || Number(metadata, "tokens") < 0)
+    return refuse("it does not say its step");
   return OkStatus();
 }
 
 }  // namespace
 
-Result<CheckpointInfo> WriteCheckpoint(const fs::path& home, const CheckpointPlace& place, bool weights_only,
-                                       const Model& model) {
+Result<CheckpointInfo> WriteCheckpoint(const fs::path& home, const CheckpointPlace& place,
+                                       bool weights_only, const Model& model) {
   const fs::path objects = home / "objects", temporary = home / "tmp" / ("checkpoint-" + NewId());
   const auto write = [&]() -> Result<SafetensorsWriter::Written> {
     GYRE_RETURN_IF_ERROR(MakeFolders(objects));
@@ -110,8 +114,8 @@ Result<CheckpointInfo> WriteCheckpoint(const fs::path& home, const CheckpointPla
   return CheckpointInfo{written->hash, written->bytes, place.step, place.tokens, weights_only};
 }
 
-Result<CheckpointPlace> LoadCheckpoint(const fs::path& home, const std::string& hash, const std::string& job_key,
-                                       Model* model) {
+Result<CheckpointPlace> LoadCheckpoint(const fs::path& home, const std::string& hash,
+                                       const std::string& job_key, Model* model) {
   if (hash.size() != 64 || hash.find_first_not_of("0123456789abcdef") != std::string::npos) {
     return InvalidArgument("'" + hash + "' is not the hash of a checkpoint (64 hex digits)");
   }
@@ -122,7 +126,8 @@ Result<CheckpointPlace> LoadCheckpoint(const fs::path& home, const std::string& 
     return NotFound("there is no checkpoint " + hash + " in " + path.parent_path().string());
   }
   if (Sha256Hex(file->bytes()) != hash) {
-    return DataLoss("the checkpoint " + path.string() + " is damaged: its content has another hash");
+    return DataLoss("the checkpoint " + path.string() +
+                    " is damaged: its content has another hash");
   }
   GYRE_RETURN_IF_ERROR(CheckMetadata(file->metadata(), hash, job_key));
   std::vector<float> values;
@@ -130,15 +135,17 @@ Result<CheckpointPlace> LoadCheckpoint(const fs::path& home, const std::string& 
     for (const Tensor& tensor : model->parameters()) {
       const TensorEntry* entry = file->Find(group.prefix + tensor.name);
       if (entry == nullptr || entry->shape != tensor.shape) {
-        return FailedPrecondition("cannot resume from checkpoint " + hash + ": the tensor " + group.prefix +
-                                  tensor.name + " is missing or has another shape than this job's model");
+        return FailedPrecondition("cannot resume from checkpoint " + hash + ": the tensor " +
+                                  group.prefix + tensor.name +
+                                  " is missing or has another shape than this job's model");
       }
       values.resize(static_cast<size_t>(ValueCount(tensor.shape)));
       GYRE_RETURN_IF_ERROR(file->Read(*entry, values));
       GYRE_RETURN_IF_ERROR(model->Load(group.kind, tensor.name, values));
     }
   }
-  return CheckpointPlace{job_key, Number(file->metadata(), "step"), Number(file->metadata(), "tokens")};
+  return CheckpointPlace{job_key, Number(file->metadata(), "step"),
+                         Number(file->metadata(), "tokens")};
 }
 
 }  // namespace gyre

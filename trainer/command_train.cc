@@ -25,8 +25,9 @@ class PrintingObserver : public TrainObserver {
   explicit PrintingObserver(std::ostream* out) : out_(out) {}
   void OnPoint(const PointValue& point) override {
     char line[256];
-    std::snprintf(line, sizeof line, "%8lld %12lld  %-28s %.6g\n", static_cast<long long>(point.step),
-                  static_cast<long long>(point.tokens), point.metric.c_str(), point.value);
+    std::snprintf(line, sizeof line, "%8lld %12lld  %-28s %.6g\n",
+                  static_cast<long long>(point.step), static_cast<long long>(point.tokens),
+                  point.metric.c_str(), point.value);
     *out_ << line << std::flush;
   }
   void OnCheckpoint(const CheckpointInfo& checkpoint) override {
@@ -48,19 +49,23 @@ Result<int> Run(const Arguments& arguments, std::ostream& out, std::ostream& err
   options.resume_from = arguments.Flag("--resume", "");
   options.backend = arguments.Flag("--backend", kDefaultBackend);
   GYRE_ASSIGN_OR_RETURN(options.threads, arguments.Number("--threads", 1, 1));
-  GYRE_ASSIGN_OR_RETURN(const TrainerJob job,
-                        ReadJobFile(arguments.words[0], options.home, [](const std::string& s) { LogInfo(s); }));
+  GYRE_ASSIGN_OR_RETURN(
+      const TrainerJob job,
+      ReadJobFile(arguments.words[0], options.home, [](const std::string& s) { LogInfo(s); }));
   std::signal(SIGINT, Interrupt);
   PrintingObserver observer(&out);
   GYRE_ASSIGN_OR_RETURN(const TrainOutcome outcome, Train(job, options, observer, interrupted));
   char line[160];
   std::snprintf(line, sizeof line, "%s at step %lld: %.0f tokens/s, %.0f MiB",
-                outcome.stopped ? "stopped" : outcome.diverged_at_step ? "diverged" : "done",
+                outcome.stopped            ? "stopped"
+                : outcome.diverged_at_step ? "diverged"
+                                           : "done",
                 static_cast<long long>(outcome.step), outcome.tokens_per_second,
                 static_cast<double>(outcome.peak_memory_bytes) / (1 << 20));
   LogInfo(line);
   if (!outcome.stopped) return 0;
-  err << "stopped; to go on: gyre-trainer train " << arguments.words[0] << " --resume " << observer.last << "\n";
+  err << "stopped; to go on: gyre-trainer train " << arguments.words[0] << " --resume "
+      << observer.last << "\n";
   return 130;
 }
 

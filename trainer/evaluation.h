@@ -16,8 +16,8 @@ struct LossSum {
   int64_t targets = 0;
 };
 
-/// Over `sample` evenly spaced windows (windows.count(): over the whole set), `rows` at a time. The sum runs in one order,
-/// in double precision.
+/// Over `sample` evenly spaced windows (windows.count(): over the whole set), `rows` at a time. The
+/// sum runs in one order, in double precision.
 Result<LossSum> EvaluateLoss(const Windows& windows, int64_t sample, int rows, Model* model);
 
 }  // namespace gyre

@@ -10,7 +10,8 @@ Result<TrainerJob> ReadJobFile(const std::filesystem::path& file, const std::fil
   GYRE_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, size_t{1} << 26));
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("config")) {
-    return InvalidArgument(file.string() + " is not a job: a JSON object with \"config\" and \"seed\" is wanted");
+    return InvalidArgument(file.string() +
+                           " is not a job: a JSON object with \"config\" and \"seed\" is wanted");
   }
   for (const char* of_a_plan : {"variant", "frequencies"}) json.erase(of_a_plan);
   if (!json.contains("seed")) json["seed"] = 0;

@@ -13,7 +13,8 @@
 namespace gyre {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "tensors are read and written as they lie");
+static_assert(std::endian::native == std::endian::little,
+              "tensors are read and written as they lie");
 
 using Json = nlohmann::ordered_json;
 
@@ -21,8 +22,9 @@ constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 
 int64_t ValueBytes(const std::string& dtype) {
   static const std::map<std::string, int64_t> kBytes = {
-      {"F64", 8}, {"I64", 8}, {"U64", 8}, {"F32", 4}, {"I32", 4},     {"U32", 4},     {"F16", 2},
-      {"BF16", 2}, {"I16", 2}, {"U16", 2}, {"I8", 1},  {"U8", 1}, {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}};
+      {"F64", 8}, {"I64", 8}, {"U64", 8},  {"F32", 4},     {"I32", 4},
+      {"U32", 4}, {"F16", 2}, {"BF16", 2}, {"I16", 2},     {"U16", 2},
+      {"I8", 1},  {"U8", 1},  {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}};
   const auto found = kBytes.find(dtype);
   return found == kBytes.end() ? 0 : found->second;
 }
@@ -100,15 +102,18 @@ Result<SafetensorsFile> SafetensorsFile::Open(const std::filesystem::path& path)
   } catch (const Json::exception& error) {
     return damaged(error.what());
   }
-  std::sort(out.tensors_.begin(), out.tensors_.end(), [](const TensorEntry& a, const TensorEntry& b) {
-    return std::pair(a.offset, a.bytes) < std::pair(b.offset, b.bytes);
-  });
+  std::sort(out.tensors_.begin(), out.tensors_.end(),
+            [](const TensorEntry& a, const TensorEntry& b) {
+              return std::pair(a.offset, a.bytes) < std::pair(b.offset, b.bytes);
+            });
   uint64_t end = 0;
   for (size_t i = 0; i < out.tensors_.size(); ++i) {
     const TensorEntry& tensor = out.tensors_[i];
-    if (tensor.offset != end) return damaged("there is a gap or overlap before tensor " + tensor.name);
+    if (tensor.offset != end)
+      return damaged("there is a gap or overlap before tensor " + tensor.name);
     end = tensor.offset + tensor.bytes;
-    if (!out.by_name_.emplace(tensor.name, i).second) return damaged("two tensors named " + tensor.name);
+    if (!out.by_name_.emplace(tensor.name, i).second)
+      return damaged("two tensors named " + tensor.name);
   }
   if (end != data_bytes) return damaged("its length does not match its header");
   return out;
@@ -121,8 +126,9 @@ const TensorEntry* SafetensorsFile::Find(const std::string& name) const {
 
 Status SafetensorsFile::Read(const TensorEntry& tensor, std::span<float> values) const {
   if (static_cast<int64_t>(values.size()) != ValueCount(tensor.shape)) {
-    return InvalidArgument("tensor " + tensor.name + " has " + std::to_string(ValueCount(tensor.shape)) +
-                           " values, not " + std::to_string(values.size()));
+    return InvalidArgument("tensor " + tensor.name + " has " +
+                           std::to_string(ValueCount(tensor.shape)) + " values, not " +
+                           std::to_string(values.size()));
   }
   const char* from = file_.bytes().data() + data_at_ + tensor.offset;
   if (tensor.dtype == "F32") {
@@ -142,9 +148,9 @@ Status SafetensorsFile::Read(const TensorEntry& tensor, std::span<float> values)
   return OkStatus();
 }
 
-Result<SafetensorsWriter> SafetensorsWriter::Create(const std::filesystem::path& path,
-                                                    const std::map<std::string, std::string>& metadata,
-                                                    const std::vector<TensorEntry>& tensors) {
+Result<SafetensorsWriter> SafetensorsWriter::Create(
+    const std::filesystem::path& path, const std::map<std::string, std::string>& metadata,
+    const std::vector<TensorEntry>& tensors) {
   Json header = Json::object();
   header["__metadata__"] = metadata;
   int64_t offset = 0;
@@ -152,7 +158,8 @@ Result<SafetensorsWriter> SafetensorsWriter::Create(const std::filesystem::path&
     const int64_t count = ValueCount(tensor.shape);
     if (count < 0) return InvalidArgument("tensor " + tensor.name + " has an impossible shape");
     const int64_t end = offset + count * static_cast<int64_t>(sizeof(float));
-    header[tensor.name] = {{"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
+    header[tensor.name] = {
+        {"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
     offset = end;
   }
   std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -1,8 +1,9 @@
 #pragma once
 
-// The safetensors format: u64 header length (little-endian), a JSON header {name: {dtype, shape, data_offsets},
-// "__metadata__": {string: string}}, then the tensors' bytes, row-major and little-endian. Weights in Hugging Face
-// folders and our checkpoints are such files.
+// The safetensors format: u64 header length (little-endian), a JSON header {name: {dtype, shape,
+// data_offsets},
+// "__metadata__": {string: string}}, then the tensors' bytes, row-major and little-endian. Weights
+// in Hugging Face folders and our checkpoints are such files.
 
 #include <cstdint>
 #include <filesystem>
@@ -21,7 +22,7 @@ namespace gyre {
 struct TensorEntry {
   std::string name;
   std::vector<int64_t> shape;
-  std::string dtype = "F32";  // F32 | F16 | BF16 and others that only travel
+  std::string dtype = "F32";       // F32 | F16 | BF16 and others that only travel
   uint64_t offset = 0, bytes = 0;  // within the data part of the file
 };
 
@@ -36,8 +37,8 @@ class SafetensorsFile {
   const std::vector<TensorEntry>& tensors() const { return tensors_; }
   /// nullptr if there is none.
   const TensorEntry* Find(const std::string& name) const;
-  /// The values as float32. `values` has as many places as the tensor. INVALID_ARGUMENT: another count, or a dtype that
-  /// isn't F32, F16 or BF16.
+  /// The values as float32. `values` has as many places as the tensor. INVALID_ARGUMENT: another
+  /// count, or a dtype that isn't F32, F16 or BF16.
   Status Read(const TensorEntry& tensor, std::span<float> values) const;
   /// The whole file, e.g. for its hash.
   std::string_view bytes() const { return file_.bytes(); }
@@ -50,8 +51,8 @@ class SafetensorsFile {
   std::map<std::string, size_t> by_name_;
 };
 
-/// Writes a float32 file tensor by tensor. The file is whole and on disk only after Finish(); if the writer is destroyed
-/// before, the file is removed.
+/// Writes a float32 file tensor by tensor. The file is whole and on disk only after Finish(); if
+/// the writer is destroyed before, the file is removed.
 class SafetensorsWriter {
  public:
   struct Written {

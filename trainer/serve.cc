@@ -121,8 +121,12 @@ class OutputObserver : public TrainObserver {
  public:
   explicit OutputObserver(Output* output) : output_(output) {}
   void OnPoint(const PointValue& point) override { output_->Write(PointLine(point)); }
-  void OnCheckpoint(const CheckpointInfo& checkpoint) override { output_->Write(CheckpointLine(checkpoint)); }
-  void OnProgress(const TrainProgress& progress) override { output_->Write(ProgressLine(progress)); }
+  void OnCheckpoint(const CheckpointInfo& checkpoint) override {
+    output_->Write(CheckpointLine(checkpoint));
+  }
+  void OnProgress(const TrainProgress& progress) override {
+    output_->Write(ProgressLine(progress));
+  }
 
  private:
   Output* const output_;
@@ -146,7 +150,8 @@ int Serve(int input_fd, int output_fd) {
             (options.resume_from.empty() ? "" : " from checkpoint " + options.resume_from));
     const Result<TrainOutcome> outcome = Train(work.run.job, options, observer, *work.control);
     desk.Finished();  // before the word of it: the next job may follow at once
-    LogInfo("job " + work.run.job.key + ": " + (outcome.ok() ? "done" : outcome.status().ToString()));
+    LogInfo("job " + work.run.job.key + ": " +
+            (outcome.ok() ? "done" : outcome.status().ToString()));
     output.Write(outcome.ok() ? DoneLine(*outcome, Fingerprint(options.backend, options.threads))
                               : ErrorLine(outcome.status()));
   }

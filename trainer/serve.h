@@ -6,25 +6,31 @@
 //   {"type": "run", "job": {TrainerJob}, "resume_from": HASH or "", "threads": N, "home": DIR}
 //   {"type": "checkpoint"}      write a checkpoint now, go on
 //   {"type": "stop"}            write a checkpoint, end the job with "done" and "stopped": true
-//   end of file                 exit at once, from a thread of its own, whatever the training thread does
+//   end of file                 exit at once, from a thread of its own, whatever the training
+//   thread does
 //
 // fd 3 (trainer -> worker):
 //   {"type": "hello", "version": "0.1.0", "protocol": 1, "fingerprint": {...}}   once, first
-//   {"type": "point", "metric", "step", "tokens", "value": number or null, "special": "nan" | "inf" | "-inf"}
+//   {"type": "point", "metric", "step", "tokens", "value": number or null, "special": "nan" | "inf"
+//   | "-inf"}
 //                               "special" only beside a null
 //   {"type": "progress", "step", "tokens", "tokens_per_second", "loss": as a point's value}
 //   {"type": "checkpoint", "hash", "bytes", "step", "tokens", "weights_only": bool}
-//   {"type": "done", "step", "tokens", "stopped": bool, "diverged_at_step": N or null, "tokens_per_second",
+//   {"type": "done", "step", "tokens", "stopped": bool, "diverged_at_step": N or null,
+//   "tokens_per_second",
 //    "peak_memory_bytes", "fingerprint": {...}}
-//   {"type": "error", "code": "RESOURCE_EXHAUSTED", "message"}     the job has ended; the trainer waits for the next.
-//                               Also the answer to a line that is none of the above, or a "run" while a job runs
+//   {"type": "error", "code": "RESOURCE_EXHAUSTED", "message"}     the job has ended; the trainer
+//   waits for the next.
+//                               Also the answer to a line that is none of the above, or a "run"
+//                               while a job runs
 //
-// Numbers are written so that reading them gives the same double. The log is on stderr. Several jobs in a row; one at
-// a time. A crash is an error of the attempt; the worker starts a new child.
+// Numbers are written so that reading them gives the same double. The log is on stderr. Several
+// jobs in a row; one at a time. A crash is an error of the attempt; the worker starts a new child.
 
 namespace gyre {
 
-/// `gyre-trainer serve`. Never returns: at end of file the process exits with 0, and with 1 when nobody reads its output.
+/// `gyre-trainer serve`. Never returns: at end of file the process exits with 0, and with 1 when
+/// nobody reads its output.
 int Serve(int input_fd, int output_fd);
 
 }  // namespace gyre

@@ -16,7 +16,8 @@ std::string Line(const Json& json) {
 // JSON has no NaN: null, and beside it what it stands for.
 void SetNumber(Json* json, const char* name, double value) {
   (*json)[name] = std::isfinite(value) ? Json(value) : Json();
-  if (!std::isfinite(value)) (*json)["special"] = std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+  if (!std::isfinite(value))
+    (*json)["special"] = std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
 Result<std::string> TextField(const Json& json, const char* name) {
@@ -36,7 +37,8 @@ Result<ServeRequest> ParseRun(const Json& json) {
   if (home.empty()) return InvalidArgument("a run line needs a folder as 'home'");
   run.options.home = home;
   const auto threads = json.find("threads");
-  if (threads == json.end() || !threads->is_number_integer() || *threads < 1 || *threads > kMaxThreads) {
+  if (threads == json.end() || !threads->is_number_integer() || *threads < 1 ||
+      *threads > kMaxThreads) {
     return InvalidArgument("a run line needs 'threads', from 1 to " + std::to_string(kMaxThreads));
   }
   run.options.threads = threads->get<int>();
@@ -58,11 +60,15 @@ Result<ServeRequest> ParseServeRequest(std::string_view line) {
 std::string HelloLine() {
   Json fingerprint = Fingerprint(kDefaultBackend, 1);
   fingerprint.erase("threads");  // each job has its own
-  return Line({{"type", "hello"}, {"version", GYRE_VERSION}, {"protocol", kProtocol}, {"fingerprint", fingerprint}});
+  return Line({{"type", "hello"},
+               {"version", GYRE_VERSION},
+               {"protocol", kProtocol},
+               {"fingerprint", fingerprint}});
 }
 
 std::string PointLine(const PointValue& point) {
-  Json json = {{"type", "point"}, {"metric", point.metric}, {"step", point.step}, {"tokens", point.tokens}};
+  Json json = {
+      {"type", "point"}, {"metric", point.metric}, {"step", point.step}, {"tokens", point.tokens}};
   SetNumber(&json, "value", point.value);
   return Line(json);
 }
@@ -86,18 +92,20 @@ std::string CheckpointLine(const CheckpointInfo& checkpoint) {
 }
 
 std::string DoneLine(const TrainOutcome& outcome, const Json& fingerprint) {
-  return Line({{"type", "done"},
-               {"step", outcome.step},
-               {"tokens", outcome.tokens},
-               {"stopped", outcome.stopped},
-               {"diverged_at_step", outcome.diverged_at_step ? Json(*outcome.diverged_at_step) : Json()},
-               {"tokens_per_second", outcome.tokens_per_second},
-               {"peak_memory_bytes", outcome.peak_memory_bytes},
-               {"fingerprint", fingerprint}});
+  return Line(
+      {{"type", "done"},
+       {"step", outcome.step},
+       {"tokens", outcome.tokens},
+       {"stopped", outcome.stopped},
+       {"diverged_at_step", outcome.diverged_at_step ? Json(*outcome.diverged_at_step) : Json()},
+       {"tokens_per_second", outcome.tokens_per_second},
+       {"peak_memory_bytes", outcome.peak_memory_bytes},
+       {"fingerprint", fingerprint}});
 }
 
 std::string ErrorLine(const Status& status) {
-  return Line({{"type", "error"}, {"code", StatusCodeName(status.code())}, {"message", status.message()}});
+  return Line(
+      {{"type", "error"}, {"code", StatusCodeName(status.code())}, {"message", status.message()}});
 }
 
 }  // namespace gyre

@@ -36,24 +36,28 @@ Status CheckJob(const TrainerJob& job) {
   const TrainConfig& train = job.config.train;
   if (train.tokens < 1) return InvalidArgument("train.tokens must be at least 1");
   if (train.precision != "float32") {
-    return Unimplemented("train.precision: " + train.precision + " is not yet supported; use float32");
+    return Unimplemented("train.precision: " + train.precision +
+                         " is not yet supported; use float32");
   }
   if (train.optimizer.name != "adamw") {
-    return InvalidArgument("train.optimizer.name must be adamw, not '" + train.optimizer.name + "'");
+    return InvalidArgument("train.optimizer.name must be adamw, not '" + train.optimizer.name +
+                           "'");
   }
   if (train.schedule.name != "cosine" && train.schedule.name != "constant") {
-    return InvalidArgument("train.schedule.name must be cosine or constant, not '" + train.schedule.name + "'");
+    return InvalidArgument("train.schedule.name must be cosine or constant, not '" +
+                           train.schedule.name + "'");
   }
   if (job.validation_datasets.empty()) return InvalidArgument("the job has no validation set");
   return OkStatus();
 }
 
-Result<std::unique_ptr<Dataset>> OpenDataset(const std::filesystem::path& home, const std::string& hash,
-                                             const ModelConfig& model) {
+Result<std::unique_ptr<Dataset>> OpenDataset(const std::filesystem::path& home,
+                                             const std::string& hash, const ModelConfig& model) {
   GYRE_ASSIGN_OR_RETURN(Dataset dataset, Dataset::Open(home, hash));
   if (dataset.info().vocab_size > model.vocab_size) {
-    return InvalidArgument("model.vocab_size is " + std::to_string(model.vocab_size) + ", and the data set " +
-                           dataset.info().name + " needs " + std::to_string(dataset.info().vocab_size));
+    return InvalidArgument("model.vocab_size is " + std::to_string(model.vocab_size) +
+                           ", and the data set " + dataset.info().name + " needs " +
+                           std::to_string(dataset.info().vocab_size));
   }
   return std::make_unique<Dataset>(std::move(dataset));
 }
@@ -73,7 +77,8 @@ class Run {
   Result<TrainOutcome> Train();
 
  private:
-  Run(const TrainerJob& job, const TrainOptions& options, TrainObserver* observer, TrainControl* control)
+  Run(const TrainerJob& job, const TrainOptions& options, TrainObserver* observer,
+      TrainControl* control)
       : job_(job), options_(options), observer_(observer), control_(control) {}
 
   Status OpenData();
@@ -121,8 +126,9 @@ Result<std::unique_ptr<Run>> Run::Create(const TrainerJob& job, const TrainOptio
 Status Run::OpenData() {
   const JobConfig& config = job_.config;
   GYRE_ASSIGN_OR_RETURN(train_, OpenDataset(options_.home, job_.train_dataset, config.model));
-  GYRE_ASSIGN_OR_RETURN(Batches batches, Batches::Create(train_.get(), config.data.context, config.data.packing,
-                                                         config.train.batch_tokens, job_.seed));
+  GYRE_ASSIGN_OR_RETURN(Batches batches,
+                        Batches::Create(train_.get(), config.data.context, config.data.packing,
+                                        config.train.batch_tokens, job_.seed));
   batches_ = std::make_unique<Batches>(std::move(batches));
   for (const auto& [name, hash] : job_.validation_datasets) {
     ValidationSet set{name, nullptr, nullptr};
@@ -139,9 +145,11 @@ Status Run::CreateModel() {
   const int rows = batches_->rows_per_step();
   micro_batch_ = config.train.micro_batch > 0 ? std::min(config.train.micro_batch, rows) : rows;
   GYRE_ASSIGN_OR_RETURN(backend_, CreateBackend(options_.backend, options_.threads));
-  GYRE_ASSIGN_OR_RETURN(auto positions, ResolvePositions(config.position, config.model, config.data.context));
-  GYRE_ASSIGN_OR_RETURN(model_, Model::Create(config.model, std::move(positions), backend_.get(), micro_batch_,
-                                              config.data.context, /*training=*/true));
+  GYRE_ASSIGN_OR_RETURN(auto positions,
+                        ResolvePositions(config.position, config.model, config.data.context));
+  GYRE_ASSIGN_OR_RETURN(
+      model_, Model::Create(config.model, std::move(positions), backend_.get(), micro_batch_,
+                            config.data.context, /*training=*/true));
   return OkStatus();
 }
 
@@ -156,9 +164,9 @@ Status Run::Start() {
                         LoadCheckpoint(options_.home, options_.resume_from, key_, model_.get()));
   step_ = first_step_ = checkpoint_step_ = place.step;
   if (step_ > TotalSteps(job_.config.train) || place.tokens != tokens()) {
-    return FailedPrecondition("cannot resume from checkpoint " + options_.resume_from + ": it is at step " +
-                              std::to_string(place.step) + " and " + std::to_string(place.tokens) +
-                              " tokens, which this job never is");
+    return FailedPrecondition("cannot resume from checkpoint " + options_.resume_from +
+                              ": it is at step " + std::to_string(place.step) + " and " +
+                              std::to_string(place.tokens) + " tokens, which this job never is");
   }
   return OkStatus();
 }
@@ -172,7 +180,8 @@ Result<Update> Run::UpdateOnce() {
     GYRE_RETURN_IF_ERROR(batches_->Fill(step_, row, rows, &batch_));
     GYRE_ASSIGN_OR_RETURN(const double sum, model_->ForwardBackward(batch_));
     nats += sum;
-    targets += std::count_if(batch_.targets.begin(), batch_.targets.end(), [](int32_t t) { return t >= 0; });
+    targets += std::count_if(batch_.targets.begin(), batch_.targets.end(),
+                             [](int32_t t) { return t >= 0; });
   }
   if (targets == 0) {
     return InvalidArgument("the batch of step " + std::to_string(step_) +
@@ -183,8 +192,9 @@ Result<Update> Run::UpdateOnce() {
   update.learning_rate = LearningRate(job_.config.train, step_);
   update.gradient_norm = std::numeric_limits<double>::quiet_NaN();
   if (!std::isfinite(update.loss)) return update;
-  GYRE_ASSIGN_OR_RETURN(update.gradient_norm,
-                        model_->OptimizerStep(job_.config.train.optimizer, update.learning_rate, step_, targets));
+  GYRE_ASSIGN_OR_RETURN(
+      update.gradient_norm,
+      model_->OptimizerStep(job_.config.train.optimizer, update.learning_rate, step_, targets));
   return update;
 }
 
@@ -203,7 +213,8 @@ Status Run::Report(const Update& update) {
 Status Run::Sample() {
   for (const ValidationSet& set : validation_) {
     const int64_t sample = set.windows->SampleCount(job_.config.evaluate.tokens);
-    GYRE_ASSIGN_OR_RETURN(const LossSum sum, EvaluateLoss(*set.windows, sample, micro_batch_, model_.get()));
+    GYRE_ASSIGN_OR_RETURN(const LossSum sum,
+                          EvaluateLoss(*set.windows, sample, micro_batch_, model_.get()));
     Point(set.name + "/loss_sample", sum.nats / static_cast<double>(sum.targets));
   }
   return OkStatus();
@@ -211,8 +222,8 @@ Status Run::Sample() {
 
 Status Run::EvaluateWhole() {
   for (const ValidationSet& set : validation_) {
-    GYRE_ASSIGN_OR_RETURN(const LossSum sum,
-                          EvaluateLoss(*set.windows, set.windows->count(), micro_batch_, model_.get()));
+    GYRE_ASSIGN_OR_RETURN(const LossSum sum, EvaluateLoss(*set.windows, set.windows->count(),
+                                                          micro_batch_, model_.get()));
     const double loss = sum.nats / static_cast<double>(sum.targets);
     Point(set.name + "/loss", loss);
     Point(set.name + "/perplexity", std::exp(loss));
@@ -224,8 +235,9 @@ Status Run::EvaluateWhole() {
 
 Status Run::Checkpoint(bool weights_only) {
   if (checkpoint_step_ == step_ && !weights_only) return OkStatus();
-  GYRE_ASSIGN_OR_RETURN(const CheckpointInfo info,
-                        WriteCheckpoint(options_.home, {key_, step_, tokens()}, weights_only, *model_));
+  GYRE_ASSIGN_OR_RETURN(
+      const CheckpointInfo info,
+      WriteCheckpoint(options_.home, {key_, step_, tokens()}, weights_only, *model_));
   checkpoint_step_ = step_;
   observer_->OnCheckpoint(info);
   return OkStatus();
@@ -243,7 +255,8 @@ TrainOutcome Run::Outcome() const {
   outcome.step = step_;
   outcome.tokens = tokens();
   const double seconds = std::chrono::duration<double>(Clock::Real().Now() - started_).count();
-  const double trained = static_cast<double>((step_ - first_step_) * job_.config.train.batch_tokens);
+  const double trained =
+      static_cast<double>((step_ - first_step_) * job_.config.train.batch_tokens);
   outcome.tokens_per_second = seconds > 0 ? trained / seconds : 0;
   outcome.peak_memory_bytes = PeakMemoryBytes();
   return outcome;
@@ -260,7 +273,8 @@ Result<TrainOutcome> Run::Train() {
   const int64_t steps = TotalSteps(job_.config.train);
   while (step_ < steps) {
     const bool stop = control_->stop.load();
-    if (control_->checkpoint.exchange(false) || stop) GYRE_RETURN_IF_ERROR(Checkpoint(/*weights_only=*/false));
+    if (control_->checkpoint.exchange(false) || stop)
+      GYRE_RETURN_IF_ERROR(Checkpoint(/*weights_only=*/false));
     if (stop) {
       TrainOutcome outcome = Outcome();
       outcome.stopped = true;
@@ -270,7 +284,8 @@ Result<TrainOutcome> Run::Train() {
     GYRE_ASSIGN_OR_RETURN(const Update update, UpdateOnce());
     GYRE_RETURN_IF_ERROR(Report(update));
     if (!update.finite()) return Diverged();
-    if (CheckpointsAt(job_.config.train, step_)) GYRE_RETURN_IF_ERROR(Checkpoint(/*weights_only=*/false));
+    if (CheckpointsAt(job_.config.train, step_))
+      GYRE_RETURN_IF_ERROR(Checkpoint(/*weights_only=*/false));
   }
   GYRE_RETURN_IF_ERROR(EvaluateWhole());
   GYRE_RETURN_IF_ERROR(Checkpoint(/*weights_only=*/true));
@@ -279,8 +294,8 @@ Result<TrainOutcome> Run::Train() {
 
 }  // namespace
 
-Result<TrainOutcome> Train(const TrainerJob& job, const TrainOptions& options, TrainObserver& observer,
-                           TrainControl& control) {
+Result<TrainOutcome> Train(const TrainerJob& job, const TrainOptions& options,
+                           TrainObserver& observer, TrainControl& control) {
   try {
     ResetPeakMemory();
     GYRE_ASSIGN_OR_RETURN(const auto run, Run::Create(job, options, &observer, &control));

@@ -1,7 +1,7 @@
 #pragma once
 
-// The training loop of one job: batches in, points and checkpoints out. It knows no worker and no wire; `serve.h`
-// puts it behind a pipe, `main.cc` behind a command.
+// The training loop of one job: batches in, points and checkpoints out. It knows no worker and no
+// wire; `serve.h` puts it behind a pipe, `main.cc` behind a command.
 
 #include <atomic>
 #include <filesystem>
@@ -65,18 +65,20 @@ struct TrainOptions {
   std::string backend = kDefaultBackend;
 };
 
-/// Trains the job to its budget. The same job gives the same points, bit for bit, however often it was stopped and
-/// resumed; a resumed attempt reports the points after its checkpoint. Points of step s come before the checkpoint of s.
-///   train/loss                     at the steps of ReportsLossAt (schedule.h): the batch of that update
-///   train/learning_rate, train/gradient_norm     at the evaluated steps but 0
+/// Trains the job to its budget. The same job gives the same points, bit for bit, however often it
+/// was stopped and resumed; a resumed attempt reports the points after its checkpoint. Points of
+/// step s come before the checkpoint of s.
+///   train/loss                     at the steps of ReportsLossAt (schedule.h): the batch of that
+///   update train/learning_rate, train/gradient_norm     at the evaluated steps but 0
 ///   SET/loss_sample                at the evaluated steps
 ///   SET/loss, SET/perplexity, SET/bits_per_byte  at the end, from the whole set
-/// A damaged checkpoint is DATA_LOSS, one of another job FAILED_PRECONDITION; a missing data set NOT_FOUND; out of memory
-/// or a full disk RESOURCE_EXHAUSTED.
-Result<TrainOutcome> Train(const TrainerJob& job, const TrainOptions& options, TrainObserver& observer,
-                           TrainControl& control);
+/// A damaged checkpoint is DATA_LOSS, one of another job FAILED_PRECONDITION; a missing data set
+/// NOT_FOUND; out of memory or a full disk RESOURCE_EXHAUSTED.
+Result<TrainOutcome> Train(const TrainerJob& job, const TrainOptions& options,
+                           TrainObserver& observer, TrainControl& control);
 
-/// What the bits of a result depend on beside the job: {"backend", "instruction_set", "threads", "libraries", "numerics"}.
+/// What the bits of a result depend on beside the job: {"backend", "instruction_set", "threads",
+/// "libraries", "numerics"}.
 Json Fingerprint(const std::string& backend, int threads);
 
 }  // namespace gyre

@@ -41,9 +41,9 @@ GyreProcess::GyreProcess(const std::vector<std::string>& arguments, const GyreOp
   const std::filesystem::path folder = options.folder.empty() ? scratch_ : options.folder;
   std::vector<std::string> words = {GYRE_PROGRAM};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<std::string> environment = {"PATH=/usr/bin:/bin", "HOME=" + scratch_.string(),
-                                          "GYRE_HOME=" + (scratch_ / "home").string()};
-  environment.insert(environment.end(), options.environment.begin(), options.environment.end());
+  std::vector<std::string> environment = options.environment;  // of two of a name the first counts
+  environment.insert(environment.end(), {"PATH=/usr/bin:/bin", "HOME=" + scratch_.string(),
+                                         "GYRE_HOME=" + (scratch_ / "home").string()});
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);

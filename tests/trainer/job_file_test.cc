@@ -12,14 +12,19 @@ using testing::HasSubstr;
 
 class JobFileTest : public TemporaryHomeTest {
  protected:
-  Result<TrainerJob> Read(const Json& json) { return ReadJobFile(Write("job.json", json.dump()), home_, {}); }
+  Result<TrainerJob> Read(const Json& json) {
+    return ReadJobFile(Write("job.json", json.dump()), home_, {});
+  }
 };
 
 TEST_F(JobFileTest, TheJobOfAPlanGetsItsDataSetsByItself) {
   TrainerJob job = MakeJob(home_);
   job.config.data.train = Write("text.txt", std::string(500, 'x') + "\n" + std::string(500, 'y'));
   job.config.data.validation = Json::object();
-  const Json of_a_plan = {{"variant", "A"}, {"seed", 7}, {"key", "k"}, {"config", ToJson(job.config)},
+  const Json of_a_plan = {{"variant", "A"},
+                          {"seed", 7},
+                          {"key", "k"},
+                          {"config", ToJson(job.config)},
                           {"frequencies", Json::array()}};
   const auto read = Read(of_a_plan);
   ASSERT_TRUE(read.ok()) << read.status();

@@ -10,7 +10,8 @@
 
 namespace gyre {
 
-/// 20 steps of 4 rows of 16 tokens, no checkpoints on the way, on "abcd..." over and over, in a model of 3 thousand parameters.
+/// 20 steps of 4 rows of 16 tokens, no checkpoints on the way, on "abcd..." over and over, in a
+/// model of 3 thousand parameters.
 inline TrainerJob MakeJob(const std::filesystem::path& home) {
   std::vector<std::string> documents;
   for (int d = 0; d < 6; ++d) {
@@ -38,7 +39,8 @@ inline TrainerJob MakeJob(const std::filesystem::path& home) {
   job.seed = 3;
   job.key = "key of the made job";
   job.train_dataset = MakeDataset(home, documents);
-  job.validation_datasets["held"] = MakeDataset(home, {"defghabcdefghabc", "bcdefghabcdefghabcdef"});
+  job.validation_datasets["held"] =
+      MakeDataset(home, {"defghabcdefghabc", "bcdefghabcdefghabcdef"});
   return job;
 }
 
@@ -49,7 +51,9 @@ class RecordingObserver : public TrainObserver {
     points.push_back(point);
     if (on_point) on_point(point);
   }
-  void OnCheckpoint(const CheckpointInfo& checkpoint) override { checkpoints.push_back(checkpoint); }
+  void OnCheckpoint(const CheckpointInfo& checkpoint) override {
+    checkpoints.push_back(checkpoint);
+  }
   void OnProgress(const TrainProgress&) override {}
 
   /// The curve of a metric: (step, value).

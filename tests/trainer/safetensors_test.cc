@@ -32,7 +32,8 @@ class SafetensorsTest : public testing::Test {
 
 TEST_F(SafetensorsTest, WhatIsWrittenIsReadAndItsHashIsTheFiles) {
   const auto path = folder_ / "a.safetensors";
-  auto writer = SafetensorsWriter::Create(path, {{"step", "7"}}, {{"w", {2, 2}}, {"none", {0, 3}}, {"b", {1}}});
+  auto writer = SafetensorsWriter::Create(path, {{"step", "7"}},
+                                          {{"w", {2, 2}}, {"none", {0, 3}}, {"b", {1}}});
   ASSERT_TRUE(writer.ok()) << writer.status();
   ASSERT_TRUE(writer->Append(std::vector<float>{1, -2, 3.5f, 0}).ok());
   ASSERT_TRUE(writer->Append({}).ok());
@@ -69,7 +70,8 @@ TEST_F(SafetensorsTest, HalfPrecisionIsWidened) {
   const std::string header =
       R"({"h":{"dtype":"F16","shape":[4],"data_offsets":[0,8]},"b":{"dtype":"BF16","shape":[1],"data_offsets":[8,10]}})";
   const uint64_t size = header.size();
-  const uint16_t bits[5] = {0x3C00, 0xC000, 0x0001, 0x7C00, 0x3F80};  // 1, -2, smallest, infinity; 1
+  const uint16_t bits[5] = {0x3C00, 0xC000, 0x0001, 0x7C00,
+                            0x3F80};  // 1, -2, smallest, infinity; 1
   std::string bytes(reinterpret_cast<const char*>(&size), sizeof size);
   bytes += header;
   bytes.append(reinterpret_cast<const char*>(bits), sizeof bits);
@@ -97,12 +99,17 @@ TEST_F(SafetensorsTest, DamagedFilesSayWhatIsWrong) {
   EXPECT_THAT(message("[]", 0), HasSubstr("JSON object"));
   EXPECT_THAT(message("{", 0), HasSubstr("JSON object"));
   EXPECT_THAT(message(R"({"w":3})", 0), HasSubstr("type"));
-  EXPECT_THAT(message(R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8), HasSubstr("shape"));
-  EXPECT_THAT(message(R"({"w":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8), HasSubstr("shape"));
-  EXPECT_THAT(message(R"({"w":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 0),
+  EXPECT_THAT(message(R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8),
               HasSubstr("shape"));
-  EXPECT_THAT(message(R"({"w":{"dtype":"Q7","shape":[2],"data_offsets":[0,8]}})", 8), HasSubstr("Q7"));
-  EXPECT_THAT(message(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8), HasSubstr("gap"));
+  EXPECT_THAT(message(R"({"w":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8),
+              HasSubstr("shape"));
+  EXPECT_THAT(
+      message(R"({"w":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 0),
+      HasSubstr("shape"));
+  EXPECT_THAT(message(R"({"w":{"dtype":"Q7","shape":[2],"data_offsets":[0,8]}})", 8),
+              HasSubstr("Q7"));
+  EXPECT_THAT(message(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8),
+              HasSubstr("gap"));
   EXPECT_EQ(SafetensorsFile::Open(folder_ / "absent").status().code(), StatusCode::kNotFound);
   ASSERT_TRUE(WriteFileAtomically(folder_ / "short", "abc").ok());
   EXPECT_EQ(SafetensorsFile::Open(folder_ / "short").status().code(), StatusCode::kDataLoss);

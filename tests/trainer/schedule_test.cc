@@ -50,15 +50,20 @@ TEST(ScheduleTest, WithoutWarmUpTheFirstStepIsNearThePeak) {
 TEST(ScheduleTest, StaysBetweenZeroAndThePeakWhateverTheNumbers) {
   const Random random(1, "schedule test");
   for (uint64_t i = 0; i < 2000; ++i) {
-    const auto draw = [&](uint64_t what, uint64_t n) { return static_cast<int64_t>(random.Below(n, i, what)); };
-    const TrainConfig train = Config(1 + draw(0, 10'000), 1 + draw(1, 500), draw(2, 20'000), random.Uniform(i, 3));
-    for (const int64_t step : {int64_t{0}, int64_t{1}, draw(4, 20'000), TotalSteps(train), TotalSteps(train) * 1000}) {
+    const auto draw = [&](uint64_t what, uint64_t n) {
+      return static_cast<int64_t>(random.Below(n, i, what));
+    };
+    const TrainConfig train =
+        Config(1 + draw(0, 10'000), 1 + draw(1, 500), draw(2, 20'000), random.Uniform(i, 3));
+    for (const int64_t step :
+         {int64_t{0}, int64_t{1}, draw(4, 20'000), TotalSteps(train), TotalSteps(train) * 1000}) {
       const double lr = LearningRate(train, step);
       EXPECT_GE(lr, 0);
       EXPECT_LE(lr, train.optimizer.lr);
     }
     if (train.schedule.warmup_tokens < train.tokens) {
-      EXPECT_NEAR(LearningRate(train, TotalSteps(train)), 2 * train.schedule.final_lr_fraction, 1e-12);
+      EXPECT_NEAR(LearningRate(train, TotalSteps(train)), 2 * train.schedule.final_lr_fraction,
+                  1e-12);
     }
   }
 }
@@ -67,9 +72,11 @@ TEST(ScheduleTest, EvaluatesAtZeroAtEachMultipleReachedAndAtTheLast) {
   JobConfig config;
   config.train = Config(100, 7, 0);  // 15 steps
   config.evaluate.every = 20;
-  const auto evaluated = [&] { return StepsWhere(15, [&](int64_t s) { return EvaluatesAt(config, s); }); };
+  const auto evaluated = [&] {
+    return StepsWhere(15, [&](int64_t s) { return EvaluatesAt(config, s); });
+  };
   EXPECT_THAT(evaluated(), ElementsAre(0, 3, 6, 9, 12, 15));  // 21, 42, 63, 84, 105
-  config.evaluate.every = 3;  // oftener than steps
+  config.evaluate.every = 3;                                  // oftener than steps
   EXPECT_EQ(evaluated().size(), 16u);
   config.evaluate.every = 0;
   EXPECT_THAT(evaluated(), ElementsAre(0, 15));

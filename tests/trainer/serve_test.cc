@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cmath>
+#include <csignal>
 #include <limits>
 
 #include "base/log.h"
@@ -101,7 +101,10 @@ class Child {
 class ServeTest : public TemporaryHomeTest {
  protected:
   std::string RunLine(const TrainerJob& job, const std::string& resume_from = "") {
-    return Json({{"type", "run"}, {"job", ToJson(job)}, {"resume_from", resume_from}, {"threads", 1},
+    return Json({{"type", "run"},
+                 {"job", ToJson(job)},
+                 {"resume_from", resume_from},
+                 {"threads", 1},
                  {"home", home_.string()}})
         .dump();
   }
@@ -188,8 +191,14 @@ TEST_F(ServeTest, WrongLinesAreAnsweredAndSurvived) {
   Child child;
   child.Until("hello");
   const Json good = Json::parse(RunLine(MakeJob(home_)));
-  std::vector<std::string> lines = {"nonsense", "[]", "{}", R"({"type": 3})", R"({"type": "dance"})",
-                                    R"({"type": "run"})", R"({"type": "run", "job": []})", "\xff\xfe{"};
+  std::vector<std::string> lines = {"nonsense",
+                                    "[]",
+                                    "{}",
+                                    R"({"type": 3})",
+                                    R"({"type": "dance"})",
+                                    R"({"type": "run"})",
+                                    R"({"type": "run", "job": []})",
+                                    "\xff\xfe{"};
   for (const char* field : {"job", "resume_from", "threads", "home"}) {
     Json json = good;
     json.erase(field);
@@ -203,8 +212,8 @@ TEST_F(ServeTest, WrongLinesAreAnsweredAndSurvived) {
     EXPECT_EQ(answer["type"], "error") << line;
     EXPECT_EQ(answer["code"], "INVALID_ARGUMENT") << line;
   }
-  child.Say("");                        // nothing said, nothing answered
-  child.Say(R"({"type": "stop"})");     // no job to stop
+  child.Say("");                     // nothing said, nothing answered
+  child.Say(R"({"type": "stop"})");  // no job to stop
   Json json = good;
   json["job"]["datasets"]["train"] = std::string(64, '0');
   child.Say(json.dump());
@@ -234,15 +243,20 @@ TEST_F(ServeTest, LongLinesComeThroughWhole) {
 
 TEST(ServeMessagesTest, WhatIsNotFiniteIsNullWithItsName) {
   const double infinity = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(Json::parse(PointLine({"a", 1, 2, infinity})),
-            Json({{"type", "point"}, {"metric", "a"}, {"step", 1}, {"tokens", 2}, {"value", nullptr}, {"special", "inf"}}));
+  EXPECT_EQ(Json::parse(PointLine({"a", 1, 2, infinity})), Json({{"type", "point"},
+                                                                 {"metric", "a"},
+                                                                 {"step", 1},
+                                                                 {"tokens", 2},
+                                                                 {"value", nullptr},
+                                                                 {"special", "inf"}}));
   EXPECT_EQ(Json::parse(PointLine({"a", 1, 2, -infinity}))["special"], "-inf");
   EXPECT_EQ(Json::parse(ProgressLine({1, 2, 3, std::nan("")}))["special"], "nan");
   EXPECT_FALSE(Json::parse(PointLine({"a", 1, 2, 0.5})).contains("special"));
 }
 
 TEST(ServeMessagesTest, NumbersReadBackAsTheSameDouble) {
-  for (const double value : {0.1, 1.0 / 3, 5e-324, 1.7976931348623157e308, -0.0, 2.5455629825592041}) {
+  for (const double value :
+       {0.1, 1.0 / 3, 5e-324, 1.7976931348623157e308, -0.0, 2.5455629825592041}) {
     const double back = Json::parse(PointLine({"a", 1, 2, value}))["value"].get<double>();
     EXPECT_EQ(std::signbit(back), std::signbit(value));
     EXPECT_EQ(back, value);

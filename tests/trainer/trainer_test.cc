@@ -39,7 +39,8 @@ std::vector<std::string> Lines(const std::vector<PointValue>& points, int64_t af
     if (point.step <= after_step) continue;
     char value[64];
     std::snprintf(value, sizeof value, "%a", point.value);
-    lines.push_back(point.metric + " " + std::to_string(point.step) + " " + std::to_string(point.tokens) + " " + value);
+    lines.push_back(point.metric + " " + std::to_string(point.step) + " " +
+                    std::to_string(point.tokens) + " " + value);
   }
   return lines;
 }
@@ -82,7 +83,8 @@ TEST_F(TrainerTest, PointsComeAtTheirStepsOnceAndInOrder) {
   std::set<std::pair<std::string, int64_t>> keys;
   int64_t last = 0;
   for (const PointValue& point : ran.observer.points) {
-    EXPECT_TRUE(keys.emplace(point.metric, point.step).second) << point.metric << " twice at " << point.step;
+    EXPECT_TRUE(keys.emplace(point.metric, point.step).second)
+        << point.metric << " twice at " << point.step;
     EXPECT_GE(point.step, last);
     EXPECT_EQ(point.tokens, point.step * 64);
     last = point.step;
@@ -99,7 +101,8 @@ TEST_F(TrainerTest, TheSameJobGivesTheSameBits) {
   EXPECT_NE(Lines(Run(other).observer.points), Lines(one.observer.points));
 }
 
-// Others resume with the data loader at its start, with the generator one draw off, or with the schedule anew.
+// Others resume with the data loader at its start, with the generator one draw off, or with the
+// schedule anew.
 TEST_F(TrainerTest, ResumedAfterAnyStepItGoesOnBitForBit) {
   TrainerJob job = MakeJob(home_);
   job.config.train.checkpoint_every = 64;
@@ -111,7 +114,8 @@ TEST_F(TrainerTest, ResumedAfterAnyStepItGoesOnBitForBit) {
     if (checkpoint.weights_only) continue;
     const Ran rest = Run(job, checkpoint.hash);
     ASSERT_TRUE(rest.outcome.ok()) << rest.outcome.status();
-    EXPECT_EQ(Lines(rest.observer.points), Lines(whole.observer.points, checkpoint.step)) << checkpoint.step;
+    EXPECT_EQ(Lines(rest.observer.points), Lines(whole.observer.points, checkpoint.step))
+        << checkpoint.step;
     EXPECT_EQ(rest.observer.checkpoints.back().hash, whole.observer.checkpoints.back().hash);
   }
   EXPECT_TRUE(whole.observer.checkpoints.back().weights_only);
@@ -149,7 +153,8 @@ TEST_F(TrainerTest, ACheckpointCanBeAskedForOnTheWay) {
   EXPECT_EQ(observer.checkpoints[0].step, 7);
 }
 
-// Others divided the last, smaller window by the usual number of micro-batches, or averaged averages.
+// Others divided the last, smaller window by the usual number of micro-batches, or averaged
+// averages.
 TEST_F(TrainerTest, AccumulationIsTheSameStepWhateverTheMicroBatch) {
   TrainerJob job = MakeJob(home_);
   job.config.train.tokens = 3 * 64;
@@ -211,7 +216,8 @@ TEST_F(TrainerTest, CheckpointsThatDoNotFitAreRefused) {
   job.config.train.tokens = 2 * 64;
   job.config.train.checkpoint_every = 64;
   const Ran ran = Run(job);
-  const std::string state = ran.observer.checkpoints.front().hash, weights = ran.observer.checkpoints.back().hash;
+  const std::string state = ran.observer.checkpoints.front().hash,
+                    weights = ran.observer.checkpoints.back().hash;
   EXPECT_EQ(Error(job, std::string(64, '0')).code(), StatusCode::kNotFound);
   EXPECT_EQ(Error(job, "../../secret").code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(Error(job, weights).message(), HasSubstr("weights only"));

@@ -26,12 +26,14 @@ Result<Batches> Batches::Create(const Dataset* dataset, int context, const std::
   if (context < 1) return InvalidArgument("data.context must be at least 1");
   if (batch_tokens < context || batch_tokens % context != 0 || batch_tokens / context > INT32_MAX) {
     return InvalidArgument("train.batch_tokens (" + std::to_string(batch_tokens) +
-                           ") must be a multiple of data.context (" + std::to_string(context) + ")");
+                           ") must be a multiple of data.context (" + std::to_string(context) +
+                           ")");
   }
   if (packing != "documents" && packing != "stream") {
     return InvalidArgument("data.packing must be documents or stream, not '" + packing + "'");
   }
-  return Batches(dataset, context, packing == "documents", static_cast<int>(batch_tokens / context), seed);
+  return Batches(dataset, context, packing == "documents", static_cast<int>(batch_tokens / context),
+                 seed);
 }
 
 const Batches::Epoch& Batches::EpochOf(int64_t number) {
@@ -44,7 +46,8 @@ const Batches::Epoch& Batches::EpochOf(int64_t number) {
   uint64_t end = 0;
   for (uint64_t k = 0; k < count; ++k) {
     const uint64_t document = PermutedIndex(documents_, static_cast<uint64_t>(number), count, k);
-    const uint64_t next = document + 1 < count ? starts[document + 1] : static_cast<uint64_t>(dataset_->tokens());
+    const uint64_t next =
+        document + 1 < count ? starts[document + 1] : static_cast<uint64_t>(dataset_->tokens());
     end += next - starts[document];
     epoch.ends[k] = end;
   }
@@ -56,9 +59,10 @@ Batches::Place Batches::Find(int64_t position) {
   const int64_t number = position / tokens;
   const Epoch& epoch = EpochOf(number);
   const auto within = static_cast<uint64_t>(position % tokens);
-  const auto k = static_cast<uint64_t>(std::upper_bound(epoch.ends.begin(), epoch.ends.end(), within) -
-                                       epoch.ends.begin());
-  const uint64_t document = PermutedIndex(documents_, static_cast<uint64_t>(number), epoch.ends.size(), k);
+  const auto k = static_cast<uint64_t>(
+      std::upper_bound(epoch.ends.begin(), epoch.ends.end(), within) - epoch.ends.begin());
+  const uint64_t document =
+      PermutedIndex(documents_, static_cast<uint64_t>(number), epoch.ends.size(), k);
   Place place;
   place.begin = number * tokens + static_cast<int64_t>(k == 0 ? 0 : epoch.ends[k - 1]);
   place.end = number * tokens + static_cast<int64_t>(epoch.ends[k]);
@@ -67,8 +71,8 @@ Batches::Place Batches::Find(int64_t position) {
 }
 
 int64_t Batches::RowAt(int64_t index) const {
-  // Epoch e's rows are those that begin in [e*N, (e+1)*N), and so the rows ceil(e*N/T) .. ceil((e+1)*N/T)-1. An epoch
-  // shorter than a row may have none.
+  // Epoch e's rows are those that begin in [e*N, (e+1)*N), and so the rows ceil(e*N/T) ..
+  // ceil((e+1)*N/T)-1. An epoch shorter than a row may have none.
   const int64_t tokens = dataset_->tokens();
   const auto first_row = [&](int64_t epoch) { return CeilOfRatio(epoch, tokens, context_); };
   const int64_t epoch = static_cast<int64_t>(static_cast<__int128>(index) * context_ / tokens);
@@ -86,8 +90,8 @@ Status Batches::FillRow(int64_t row, int32_t* tokens, int32_t* targets, int32_t*
     const int64_t piece_end = std::min(place.end, end);
     const auto at = static_cast<size_t>(position - first);
     const auto count = static_cast<size_t>(piece_end - position);
-    GYRE_RETURN_IF_ERROR(
-        dataset_->Read(place.source + (position - place.begin), std::span(ids_).subspan(at, count)));
+    GYRE_RETURN_IF_ERROR(dataset_->Read(place.source + (position - place.begin),
+                                        std::span(ids_).subspan(at, count)));
     for (size_t i = at; i < at + count; ++i) {
       if (i > 0) targets[i - 1] = masked_ && i == at ? -1 : ids_[i];
       if (masked_ && i < static_cast<size_t>(context_)) {

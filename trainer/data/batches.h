@@ -1,21 +1,24 @@
 #pragma once
 
-// The training batches of a job: the batch of step s is a pure function of (data set, context, packing, batch size,
-// seed, s), so that a resumed job goes on with the batch that it would have seen, and the variants of one seed see the
-// same batches. Nothing is drawn and no position is kept.
+// The training batches of a job: the batch of step s is a pure function of (data set, context,
+// packing, batch size, seed, s), so that a resumed job goes on with the batch that it would have
+// seen, and the variants of one seed see the same batches. Nothing is drawn and no position is
+// kept.
 //
-// The order. In each epoch the documents are put in a new random order; end to end they are the epoch's stream, and the
-// epochs' streams end to end are one endless stream. It is cut into rows of exactly `context` tokens; the rows that
-// begin within an epoch are taken in a random order of their own (a batch of neighbours in one long chapter would be a
-// poor sample), those of an earlier epoch first. So every token of an epoch is an input exactly once, in the row that
-// covers its place; a row over the end of an epoch belongs to that epoch and goes on into the next. Batch s is the rows
-// s*n .. s*n + n-1 of that order, counted from step 1, whoever computes them: ranks share a batch's rows out.
+// The order. In each epoch the documents are put in a new random order; end to end they are the
+// epoch's stream, and the epochs' streams end to end are one endless stream. It is cut into rows of
+// exactly `context` tokens; the rows that begin within an epoch are taken in a random order of
+// their own (a batch of neighbours in one long chapter would be a poor sample), those of an earlier
+// epoch first. So every token of an epoch is an input exactly once, in the row that covers its
+// place; a row over the end of an epoch belongs to that epoch and goes on into the next. Batch s is
+// the rows s*n .. s*n + n-1 of that order, counted from step 1, whoever computes them: ranks share
+// a batch's rows out.
 //
-// The target of a token is the next one in the stream. Packing `documents`: attention stays within a document
-// (document_starts), and the last token of a document has no target. `stream`: neither.
+// The target of a token is the next one in the stream. Packing `documents`: attention stays within
+// a document (document_starts), and the last token of a document has no target. `stream`: neither.
 //
-// A step costs O(rows log documents); entering an epoch costs O(documents) time and 8 bytes a document.
-// One thread drives a Batches.
+// A step costs O(rows log documents); entering an epoch costs O(documents) time and 8 bytes a
+// document. One thread drives a Batches.
 
 #include <array>
 #include <cstdint>
@@ -36,12 +39,13 @@ class Batches {
                                 int64_t batch_tokens, uint64_t seed);
 
   int rows_per_step() const { return rows_per_step_; }
-  /// Rows first_row .. first_row + rows-1 of the batch of `step` (from 1). Reuses the batch's memory. DATA_LOSS: the data
-  /// set has a token outside its vocabulary.
+  /// Rows first_row .. first_row + rows-1 of the batch of `step` (from 1). Reuses the batch's
+  /// memory. DATA_LOSS: the data set has a token outside its vocabulary.
   Status Fill(int64_t step, int first_row, int rows, Batch* batch);
 
  private:
-  // The documents of one epoch in their order: the k-th has the tokens ends[k-1] .. ends[k]-1 of the epoch's stream.
+  // The documents of one epoch in their order: the k-th has the tokens ends[k-1] .. ends[k]-1 of
+  // the epoch's stream.
   struct Epoch {
     int64_t number = -1;
     std::vector<uint64_t> ends;

@@ -41,7 +41,8 @@ Result<NamedCorpus> ReadNamed(const fs::path& file) {
     corpus.paths.clear();
   }
   if (!corpus.paths.empty()) return corpus;
-  return DataLoss(file.string() + " is damaged; remove it and name the text again with `gyre data add`");
+  return DataLoss(file.string() +
+                  " is damaged; remove it and name the text again with `gyre data add`");
 }
 
 }  // namespace
@@ -62,8 +63,8 @@ const BuiltInCorpus* FindBuiltInCorpus(const std::string& name) {
   return nullptr;
 }
 
-Result<CorpusText> ReadBuiltInCorpus(const BuiltInCorpus& corpus, const fs::path& home, const fs::path& package,
-                                     const ProgressFn& progress) {
+Result<CorpusText> ReadBuiltInCorpus(const BuiltInCorpus& corpus, const fs::path& home,
+                                     const fs::path& package, const ProgressFn& progress) {
   const TemporaryFolder folder(home / "tmp" / ("corpus-" + NewId()));
   GYRE_RETURN_IF_ERROR(MakeFolders(folder.path));
   fs::path deb = package;
@@ -72,7 +73,8 @@ Result<CorpusText> ReadBuiltInCorpus(const BuiltInCorpus& corpus, const fs::path
     auto fetched = FetchPackage(corpus.package, folder.path);
     if (!fetched.ok()) {
       return Status(fetched.status().code(),
-                    fetched.status().message() + "\nRun `apt-get update` first, or take the package from " +
+                    fetched.status().message() +
+                        "\nRun `apt-get update` first, or take the package from " +
                         "elsewhere: gyre data prepare corpus:" + corpus.name + " --from FILE.deb");
     }
     deb = *std::move(fetched);
@@ -92,8 +94,9 @@ Result<CorpusText> ReadBuiltInCorpus(const BuiltInCorpus& corpus, const fs::path
 
 Status AddNamedCorpus(const fs::path& home, const NamedCorpus& corpus, bool replace) {
   if (!IsCorpusName(corpus.name)) {
-    return InvalidArgument("'" + corpus.name +
-                           "' cannot name a corpus: up to 64 of a-z, 0-9 and '-', not beginning with '-'");
+    return InvalidArgument(
+        "'" + corpus.name +
+        "' cannot name a corpus: up to 64 of a-z, 0-9 and '-', not beginning with '-'");
   }
   if (FindBuiltInCorpus(corpus.name) != nullptr) {
     return AlreadyExists("corpus:" + corpus.name + " is one of Gyre's own; choose another name");
@@ -101,7 +104,8 @@ Status AddNamedCorpus(const fs::path& home, const NamedCorpus& corpus, bool repl
   const auto old = FindNamedCorpus(home, corpus.name);
   if (old.ok() && old->paths != corpus.paths && !replace) {
     return AlreadyExists("corpus:" + corpus.name + " already names other files (" + old->paths[0] +
-                         (old->paths.size() > 1 ? ", ..." : "") + "); --replace names these instead");
+                         (old->paths.size() > 1 ? ", ..." : "") +
+                         "); --replace names these instead");
   }
   GYRE_RETURN_IF_ERROR(MakeFolders(home / "corpora"));
   const Json json = {{"paths", corpus.paths}, {"license", corpus.license}};

@@ -1,7 +1,8 @@
 #pragma once
 
-// The texts that have names, "corpus:NAME": those that Gyre knows how to fetch, and those that a user has named with
-// `gyre data add` (GYRE_HOME/corpora/NAME.json: {"paths": [absolute, ...], "license": "..."}).
+// The texts that have names, "corpus:NAME": those that Gyre knows how to fetch, and those that a
+// user has named with `gyre data add` (GYRE_HOME/corpora/NAME.json: {"paths": [absolute, ...],
+// "license": "..."}).
 
 #include <filesystem>
 #include <functional>
@@ -25,9 +26,11 @@ const std::vector<BuiltInCorpus>& BuiltInCorpora();
 /// nullptr if Gyre has no such corpus of its own.
 const BuiltInCorpus* FindBuiltInCorpus(const std::string& name);
 
-/// Its text, from `package` or, if that is empty, fetched. Works in a folder of its own under GYRE_HOME/tmp.
+/// Its text, from `package` or, if that is empty, fetched. Works in a folder of its own under
+/// GYRE_HOME/tmp.
 Result<CorpusText> ReadBuiltInCorpus(const BuiltInCorpus& corpus, const std::filesystem::path& home,
-                                     const std::filesystem::path& package, const ProgressFn& progress);
+                                     const std::filesystem::path& package,
+                                     const ProgressFn& progress);
 
 /// A user's files under a name.
 struct NamedCorpus {
@@ -35,7 +38,8 @@ struct NamedCorpus {
   std::vector<std::string> paths;  // absolute: files, folders, globs
   std::string license;
 };
-/// INVALID_ARGUMENT: not a name; ALREADY_EXISTS: the name has other paths (unless `replace`), or is one of Gyre's own.
+/// INVALID_ARGUMENT: not a name; ALREADY_EXISTS: the name has other paths (unless `replace`), or is
+/// one of Gyre's own.
 Status AddNamedCorpus(const std::filesystem::path& home, const NamedCorpus& corpus, bool replace);
 /// NOT_FOUND lists what there is.
 Result<NamedCorpus> FindNamedCorpus(const std::filesystem::path& home, const std::string& name);

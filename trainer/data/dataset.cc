@@ -1,7 +1,9 @@
 #include "trainer/data/dataset.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <tuple>
 
 #include "base/hash.h"
 #include "trainer/data/dataset_writer.h"
@@ -18,7 +20,8 @@ bool IsHash(const std::string& hash) {
 }  // namespace
 
 Result<Dataset> Dataset::Open(const std::filesystem::path& home, const std::string& hash) {
-  if (!IsHash(hash)) return InvalidArgument("'" + hash + "' is not the hash of a data set (64 hex digits)");
+  if (!IsHash(hash))
+    return InvalidArgument("'" + hash + "' is not the hash of a data set (64 hex digits)");
   const std::filesystem::path folder = home / "datasets" / hash;
   const auto damaged = [&folder](const std::string& what) {
     return DataLoss("the data set " + folder.string() + " is damaged (" + what +
@@ -41,17 +44,36 @@ Result<Dataset> Dataset::Open(const std::filesystem::path& home, const std::stri
       static_cast<size_t>(out.info_.tokens) * TokenBytes(out.info_.vocab_size)) {
     return damaged("tokens.bin has the wrong size");
   }
-  if (out.documents_file_.bytes().size() != static_cast<size_t>(out.info_.documents) * sizeof(uint64_t)) {
+  if (out.documents_file_.bytes().size() !=
+      static_cast<size_t>(out.info_.documents) * sizeof(uint64_t)) {
     return damaged("documents.bin has the wrong size");
   }
   const std::span<const uint64_t> starts = out.document_starts();
-  if (starts.empty() || starts.front() != 0 || starts.back() >= static_cast<uint64_t>(out.info_.tokens)) {
+  if (starts.empty() || starts.front() != 0 ||
+      starts.back() >= static_cast<uint64_t>(out.info_.tokens)) {
     return damaged("its documents lie outside its tokens");
   }
   for (size_t i = 1; i < starts.size(); ++i) {
     if (starts[i] <= starts[i - 1]) return damaged("its documents are not in order");
   }
   return out;
+}
+
+Result<std::vector<DatasetInfo>> ListDatasets(const std::filesystem::path& home) {
+  std::vector<DatasetInfo> infos;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(home / "datasets", error)) {
+    const std::string name = entry.path().filename().string();
+    if (!IsHash(name)) continue;
+    if (auto dataset = Dataset::Open(home, name); dataset.ok()) infos.push_back(dataset->info());
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    return ErrnoStatus(error.value(), "cannot list " + (home / "datasets").string());
+  }
+  std::sort(infos.begin(), infos.end(), [](const DatasetInfo& a, const DatasetInfo& b) {
+    return std::tie(a.name, a.hash) < std::tie(b.name, b.hash);
+  });
+  return infos;
 }
 
 Status Dataset::Read(int64_t first, std::span<int32_t> ids) const {
@@ -67,7 +89,8 @@ Status Dataset::Read(int64_t first, std::span<int32_t> ids) const {
     }
     from += token_bytes;
     if (id < 0 || id >= info_.vocab_size) {
-      return DataLoss("the data set " + info_.hash + " is damaged: it has the token " + std::to_string(id) +
+      return DataLoss("the data set " + info_.hash + " is damaged: it has the token " +
+                      std::to_string(id) +
                       ", outside its vocabulary; remove its folder and prepare it again");
     }
   }
@@ -85,7 +108,8 @@ Status Dataset::Verify() const {
   hash.Update(tokens_file_.bytes());
   hash.Update(documents_file_.bytes());
   if (hash.Finish() == info_.hash) return OkStatus();
-  return DataLoss("the data set " + info_.hash + " does not have the content that its name says; remove the "
+  return DataLoss("the data set " + info_.hash +
+                  " does not have the content that its name says; remove the "
                   "folder and prepare it again with `gyre data prepare`");
 }
 

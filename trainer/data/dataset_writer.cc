@@ -15,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The data set is in place: ours, or the same one that somebody else made meanwhile. A damaged one is replaced.
+// The data set is in place: ours, or the same one that somebody else made meanwhile. A damaged one
+// is replaced.
 Status MoveIntoPlace(const fs::path& home, const fs::path& made, const std::string& hash) {
   const fs::path place = home / "datasets" / hash;
   GYRE_RETURN_IF_ERROR(MakeFolders(place.parent_path()));
@@ -31,7 +32,8 @@ Status MoveIntoPlace(const fs::path& home, const fs::path& made, const std::stri
       fs::remove_all(damaged, ignored);
     }
   }
-  return Unavailable("cannot put the data set in " + place.string() + ": others keep writing it; try again");
+  return Unavailable("cannot put the data set in " + place.string() +
+                     ": others keep writing it; try again");
 }
 
 }  // namespace

@@ -2,14 +2,16 @@
 
 // Makes a data set: documents in, a folder GYRE_HOME/datasets/HASH out.
 //
-//   tokens.bin     the ids, u16 (vocabulary up to 65,536) or u32, little-endian; each document begins with the
+//   tokens.bin     the ids, u16 (vocabulary up to 65,536) or u32, little-endian; each document
+//   begins with the
 //                  tokenizer's document start
 //   documents.bin  u64 little-endian: where each document begins
 //   meta.json      DatasetInfo
 //
-// HASH is the SHA-256 of the tokenizer, the tokens and the document starts. The folder is written under
-// GYRE_HOME/tmp and renamed when it is whole and on disk; of two processes that make the same data set at once the
-// second finds the first one's, and both end well. Documents stream through: memory holds one at a time.
+// HASH is the SHA-256 of the tokenizer, the tokens and the document starts. The folder is written
+// under GYRE_HOME/tmp and renamed when it is whole and on disk; of two processes that make the same
+// data set at once the second finds the first one's, and both end well. Documents stream through:
+// memory holds one at a time.
 
 #include <filesystem>
 #include <string_view>
@@ -25,7 +27,8 @@ namespace gyre {
 class DatasetWriter {
  public:
   /// `tokenizer` outlives the writer.
-  static Result<DatasetWriter> Create(const std::filesystem::path& home, const Tokenizer* tokenizer);
+  static Result<DatasetWriter> Create(const std::filesystem::path& home,
+                                      const Tokenizer* tokenizer);
   DatasetWriter(DatasetWriter&&) noexcept;
   DatasetWriter& operator=(DatasetWriter&&) = delete;
   /// Removes what was not finished.
@@ -35,11 +38,13 @@ class DatasetWriter {
   Status AddDocument(std::string_view text);
   int64_t documents() const { return static_cast<int64_t>(document_starts_.size()); }
 
-  /// `described` gives name, license and source; the rest is filled in. Call once, after the last document.
+  /// `described` gives name, license and source; the rest is filled in. Call once, after the last
+  /// document.
   Result<DatasetInfo> Finish(DatasetInfo described);
 
  private:
-  DatasetWriter(std::filesystem::path home, std::filesystem::path folder, const Tokenizer* tokenizer);
+  DatasetWriter(std::filesystem::path home, std::filesystem::path folder,
+                const Tokenizer* tokenizer);
   Status Write(const void* data, size_t bytes);
 
   std::filesystem::path home_, folder_;

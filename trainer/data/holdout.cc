@@ -35,7 +35,9 @@ size_t HeldOutTail(std::string_view text) {
       line_end < text.size() - text.size() / 20) {
     return line_end + 1;
   }
-  const auto continues = [&](size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
+  const auto continues = [&](size_t at) {
+    return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
+  };
   for (int back = 0; back < 3 && cut > 0 && cut < text.size() && continues(cut); ++back) --cut;
   return cut;
 }

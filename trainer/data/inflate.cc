@@ -28,7 +28,8 @@ Result<Inflated> Inflate(std::string_view data, size_t max_bytes) {
       break;
     }
     if (out.bytes.size() + got > max_bytes) {
-      status = ResourceExhausted("a zlib stream is longer than " + std::to_string(max_bytes) + " bytes");
+      status =
+          ResourceExhausted("a zlib stream is longer than " + std::to_string(max_bytes) + " bytes");
       break;
     }
     out.bytes.append(buffer, got);

@@ -19,8 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Ran {
-  int exit_code = 0;        // 127: there is no such program
-  std::string last_words;   // the last line that it wrote
+  int exit_code = 0;       // 127: there is no such program
+  std::string last_words;  // the last line that it wrote
 };
 
 std::string LastLine(std::string text) {
@@ -34,7 +34,8 @@ Result<Ran> Run(std::vector<std::string> arguments, const fs::path& folder) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(),
+                                   O_WRONLY | O_CREAT | O_TRUNC, 0644);
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
   posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
   std::vector<char*> argv;
@@ -58,29 +59,33 @@ Result<Ran> Run(std::vector<std::string> arguments, const fs::path& folder) {
 Result<fs::path> FetchPackage(const std::string& name, const fs::path& folder) {
   // Short waits: apt's own would keep a person without a network waiting for minutes.
   GYRE_ASSIGN_OR_RETURN(const Ran ran, Run({"apt-get", "-q", "-o", "Acquire::Retries=1", "-o",
-                                            "Acquire::http::Timeout=20", "-o", "Acquire::https::Timeout=20",
-                                            "download", name},
+                                            "Acquire::http::Timeout=20", "-o",
+                                            "Acquire::https::Timeout=20", "download", name},
                                            folder));
   if (ran.exit_code == 127) {
-    return Unavailable("cannot fetch Debian's package " + name + ": there is no apt-get on this machine");
+    return Unavailable("cannot fetch Debian's package " + name +
+                       ": there is no apt-get on this machine");
   }
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     const std::string file = entry.path().filename().string();
-    if (ran.exit_code == 0 && file.starts_with(name + "_") && file.ends_with(".deb")) return entry.path();
+    if (ran.exit_code == 0 && file.starts_with(name + "_") && file.ends_with(".deb"))
+      return entry.path();
   }
-  return Unavailable("cannot fetch Debian's package " + name + ": `apt-get download` says: " + ran.last_words);
+  return Unavailable("cannot fetch Debian's package " + name +
+                     ": `apt-get download` says: " + ran.last_words);
 }
 
 Status UnpackPackage(const fs::path& package, const fs::path& folder) {
   std::error_code error;
   if (!fs::exists(package, error)) return NotFound("no such file: " + package.string());
   GYRE_RETURN_IF_ERROR(MakeFolders(folder));
-  GYRE_ASSIGN_OR_RETURN(const Ran ran,
-                        Run({"dpkg-deb", "-x", AbsolutePath(package), "."}, folder));
-  if (ran.exit_code == 127) return Unavailable("there is no dpkg-deb on this machine to unpack packages with");
+  GYRE_ASSIGN_OR_RETURN(const Ran ran, Run({"dpkg-deb", "-x", AbsolutePath(package), "."}, folder));
+  if (ran.exit_code == 127)
+    return Unavailable("there is no dpkg-deb on this machine to unpack packages with");
   if (ran.exit_code != 0) {
-    return InvalidArgument("cannot unpack " + package.string() + ": dpkg-deb says: " + ran.last_words);
+    return InvalidArgument("cannot unpack " + package.string() +
+                           ": dpkg-deb says: " + ran.last_words);
   }
   return OkStatus();
 }

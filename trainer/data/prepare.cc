@@ -1,6 +1,6 @@
-// From a request to a data set: FindDataset looks into the index, PrepareDataset reads the text. An index entry,
-// GYRE_HOME/datasets/requests/HASH-OF-THE-REQUEST.json, says which data set a request gave and what its sources
-// looked like then: {"request", "sources": a stamp, "info"}.
+// From a request to a data set: FindDataset looks into the index, PrepareDataset reads the text. An
+// index entry, GYRE_HOME/datasets/requests/HASH-OF-THE-REQUEST.json, says which data set a request
+// gave and what its sources looked like then: {"request", "sources": a stamp, "info"}.
 
 #include <optional>
 #include <utility>
@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 
 constexpr char kRecipes[] = "recipes 1";  // raise when a built-in corpus would be cut otherwise
 
-// What a request's source stands for: corpora of our own, then files, each in the order of the list.
+// What a request's source stands for: corpora of our own, then files, each in the order of the
+// list.
 struct Sources {
   std::vector<const BuiltInCorpus*> corpora;
   std::vector<std::string> paths;
@@ -30,10 +31,13 @@ struct Sources {
   std::string index_key;  // of the request, with absolute paths
 };
 
-std::string Text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string Text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 Status AddSource(const fs::path& home, const Json& item, Sources* sources, Json* canonical) {
-  if (!item.is_string()) return InvalidArgument("a text is a string or a list of strings, not " + Text(item));
+  if (!item.is_string())
+    return InvalidArgument("a text is a string or a list of strings, not " + Text(item));
   const std::string text = item.get<std::string>();
   std::string license = "not stated (a user's own files)";
   if (text.starts_with("corpus:")) {
@@ -59,7 +63,8 @@ Status AddSource(const fs::path& home, const Json& item, Sources* sources, Json*
 
 Result<Sources> Resolve(const fs::path& home, const DatasetRequest& request) {
   if (request.part != "train" && request.part != "validation" && request.part != "all") {
-    return InvalidArgument("a data set's part is train, validation or all, not '" + request.part + "'");
+    return InvalidArgument("a data set's part is train, validation or all, not '" + request.part +
+                           "'");
   }
   if (!(request.holdout >= 0 && request.holdout < 1)) {
     return InvalidArgument("data.holdout must be at least 0 and below 1, and is " +
@@ -67,7 +72,8 @@ Result<Sources> Resolve(const fs::path& home, const DatasetRequest& request) {
   }
   Sources sources;
   Json canonical = Json::array();
-  for (const Json& item : request.source.is_array() ? request.source : Json::array({request.source})) {
+  for (const Json& item :
+       request.source.is_array() ? request.source : Json::array({request.source})) {
     GYRE_RETURN_IF_ERROR(AddSource(home, item, &sources, &canonical));
   }
   if (canonical.empty()) return InvalidArgument("an empty list where a text is wanted");
@@ -75,11 +81,13 @@ Result<Sources> Resolve(const fs::path& home, const DatasetRequest& request) {
     GYRE_ASSIGN_OR_RETURN(sources.files, ListSourceFiles(sources.paths));
     sources.stamp = SourceStamp(sources.files);
   }
-  if (!sources.corpora.empty()) sources.stamp += std::string(sources.stamp.empty() ? "" : ", ") + kRecipes;
+  if (!sources.corpora.empty())
+    sources.stamp += std::string(sources.stamp.empty() ? "" : ", ") + kRecipes;
   // Gyre's own corpora know their held-out part; the share changes nothing there.
   const double holdout = sources.files.empty() || request.part == "all" ? 0 : request.holdout;
   sources.index_key = DatasetRequest{canonical, request.part, request.tokenizer, holdout}.Key();
-  sources.name = request.source.is_string() ? request.source.get<std::string>() : Text(request.source);
+  sources.name =
+      request.source.is_string() ? request.source.get<std::string>() : Text(request.source);
   if (sources.name.starts_with("corpus:")) sources.name.erase(0, 7);
   return sources;
 }
@@ -93,16 +101,19 @@ Status WriteIndex(const fs::path& home, const std::string& index_key, const std:
   const fs::path path = IndexPath(home, index_key);
   GYRE_RETURN_IF_ERROR(MakeFolders(path.parent_path()));
   const Json entry = {{"request", index_key}, {"sources", stamp}, {"info", ToJson(info)}};
-  return WriteFileAtomically(path, entry.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  return WriteFileAtomically(path,
+                             entry.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
-// Nothing if there is no entry, or it is damaged or out of date: then the data set is simply made again.
+// Nothing if there is no entry, or it is damaged or out of date: then the data set is simply made
+// again.
 std::optional<DatasetInfo> ReadIndex(const fs::path& home, const std::string& index_key,
                                      const std::string& stamp) {
   const Result<std::string> text = ReadFile(IndexPath(home, index_key), 1 << 24);
   if (!text.ok()) return std::nullopt;
   const Json entry = Json::parse(*text, nullptr, false);
-  if (!entry.is_object() || !entry.contains("info") || entry.value("request", Json()) != Json(index_key) ||
+  if (!entry.is_object() || !entry.contains("info") ||
+      entry.value("request", Json()) != Json(index_key) ||
       entry.value("sources", Json()) != Json(stamp)) {
     return std::nullopt;
   }
@@ -111,7 +122,8 @@ std::optional<DatasetInfo> ReadIndex(const fs::path& home, const std::string& in
   return *std::move(info);
 }
 
-// Where documents go. Of "train" and "validation" both are made together, since both need the text read.
+// Where documents go. Of "train" and "validation" both are made together, since both need the text
+// read.
 class Parts {
  public:
   static Result<Parts> Create(const fs::path& home, const Tokenizer* tokenizer, bool split) {
@@ -127,7 +139,9 @@ class Parts {
   Status Add(std::string_view document, bool held_out) {
     return (held_out && split() ? *validation_ : train_).AddDocument(document);
   }
-  DatasetWriter& writer(const std::string& part) { return part == "validation" ? *validation_ : train_; }
+  DatasetWriter& writer(const std::string& part) {
+    return part == "validation" ? *validation_ : train_;
+  }
 
  private:
   explicit Parts(DatasetWriter train) : train_(std::move(train)) {}
@@ -151,16 +165,17 @@ Result<Documents> ReadOnce(const std::vector<SourceFile>& files, const ProgressF
       documents.hashes.push_back(Sha256Hex(text));
       continue;
     }
-    if (file.named) return InvalidArgument(file.path.string() + " is empty; there is nothing to train on");
+    if (file.named)
+      return InvalidArgument(file.path.string() + " is empty; there is nothing to train on");
     if (first_empty == nullptr) first_empty = &file;
   }
   if (documents.files.empty()) {
-    return InvalidArgument("all " + std::to_string(files.size()) + " files are empty, the first is " +
-                           files[0].path.string());
+    return InvalidArgument("all " + std::to_string(files.size()) +
+                           " files are empty, the first is " + files[0].path.string());
   }
   if (first_empty != nullptr && progress) {
-    progress(std::to_string(files.size() - documents.files.size()) + " empty files left out, the first is " +
-             first_empty->path.string());
+    progress(std::to_string(files.size() - documents.files.size()) +
+             " empty files left out, the first is " + first_empty->path.string());
   }
   return documents;
 }
@@ -168,7 +183,8 @@ Result<Documents> ReadOnce(const std::vector<SourceFile>& files, const ProgressF
 Status AddFiles(const std::vector<SourceFile>& files, double holdout, const ProgressFn& progress,
                 Parts* parts) {
   if (progress) {
-    progress("reading " + (files.size() == 1 ? files[0].path.string() : std::to_string(files.size()) + " files"));
+    progress("reading " + (files.size() == 1 ? files[0].path.string()
+                                             : std::to_string(files.size()) + " files"));
   }
   GYRE_ASSIGN_OR_RETURN(const Documents documents, ReadOnce(files, progress));
   const std::vector<bool> held_out = HeldOut(documents.hashes, holdout);
@@ -180,7 +196,8 @@ Status AddFiles(const std::vector<SourceFile>& files, double holdout, const Prog
     }
     const size_t cut = HeldOutTail(text);
     if (cut > 0) GYRE_RETURN_IF_ERROR(parts->Add(std::string_view(text).substr(0, cut), false));
-    if (cut < text.size()) GYRE_RETURN_IF_ERROR(parts->Add(std::string_view(text).substr(cut), true));
+    if (cut < text.size())
+      GYRE_RETURN_IF_ERROR(parts->Add(std::string_view(text).substr(cut), true));
   }
   return OkStatus();
 }
@@ -188,9 +205,12 @@ Status AddFiles(const std::vector<SourceFile>& files, double holdout, const Prog
 Status AddCorpora(const std::vector<const BuiltInCorpus*>& corpora, const fs::path& home,
                   const fs::path& package, const ProgressFn& progress, Parts* parts) {
   for (const BuiltInCorpus* corpus : corpora) {
-    GYRE_ASSIGN_OR_RETURN(const CorpusText text, ReadBuiltInCorpus(*corpus, home, package, progress));
-    for (const std::string& document : text.train) GYRE_RETURN_IF_ERROR(parts->Add(document, false));
-    for (const std::string& document : text.validation) GYRE_RETURN_IF_ERROR(parts->Add(document, true));
+    GYRE_ASSIGN_OR_RETURN(const CorpusText text,
+                          ReadBuiltInCorpus(*corpus, home, package, progress));
+    for (const std::string& document : text.train)
+      GYRE_RETURN_IF_ERROR(parts->Add(document, false));
+    for (const std::string& document : text.validation)
+      GYRE_RETURN_IF_ERROR(parts->Add(document, true));
   }
   return OkStatus();
 }
@@ -198,10 +218,13 @@ Status AddCorpora(const std::vector<const BuiltInCorpus*>& corpora, const fs::pa
 }  // namespace
 
 Result<DatasetInfo> FindDataset(const fs::path& home, const DatasetRequest& request) {
-  if (const auto tokenizer = Tokenizer::Create(request.tokenizer); !tokenizer.ok()) return tokenizer.status();
+  if (const auto tokenizer = Tokenizer::Create(request.tokenizer); !tokenizer.ok())
+    return tokenizer.status();
   GYRE_ASSIGN_OR_RETURN(const Sources sources, Resolve(home, request));
-  if (auto info = ReadIndex(home, sources.index_key, sources.stamp); info.has_value()) return *std::move(info);
-  return NotFound("the text " + Text(request.source) + " is not prepared, or has changed since; "
+  if (auto info = ReadIndex(home, sources.index_key, sources.stamp); info.has_value())
+    return *std::move(info);
+  return NotFound("the text " + Text(request.source) +
+                  " is not prepared, or has changed since; "
                   "`gyre data prepare` prepares it");
 }
 
@@ -209,7 +232,8 @@ Result<DatasetInfo> PrepareDataset(const fs::path& home, const DatasetRequest& r
                                    const ProgressFn& progress, const fs::path& package) {
   GYRE_ASSIGN_OR_RETURN(const auto tokenizer, Tokenizer::Create(request.tokenizer));
   GYRE_ASSIGN_OR_RETURN(const Sources sources, Resolve(home, request));
-  if (auto info = ReadIndex(home, sources.index_key, sources.stamp); info.has_value()) return *std::move(info);
+  if (auto info = ReadIndex(home, sources.index_key, sources.stamp); info.has_value())
+    return *std::move(info);
   if (!package.empty() && sources.corpora.size() != 1) {
     return InvalidArgument("a package file was given, but " + Text(request.source) +
                            " is not one corpus that comes from a package");
@@ -229,7 +253,8 @@ Result<DatasetInfo> PrepareDataset(const fs::path& home, const DatasetRequest& r
     DatasetInfo described;
     described.name = sources.name + (part == "validation" ? "/validation" : "");
     described.license = sources.license;
-    described.source = request.source.is_string() ? request.source.get<std::string>() : Text(request.source);
+    described.source =
+        request.source.is_string() ? request.source.get<std::string>() : Text(request.source);
     GYRE_ASSIGN_OR_RETURN(const DatasetInfo info, parts.writer(part).Finish(std::move(described)));
     Json key = Json::parse(sources.index_key);
     key["part"] = part;
@@ -237,8 +262,8 @@ Result<DatasetInfo> PrepareDataset(const fs::path& home, const DatasetRequest& r
     if (part == request.part) wanted = info;
   }
   if (progress) {
-    progress("prepared " + wanted->name + ": " + std::to_string(wanted->documents) + " documents, " +
-             std::to_string(wanted->tokens) + " tokens");
+    progress("prepared " + wanted->name + ": " + std::to_string(wanted->documents) +
+             " documents, " + std::to_string(wanted->tokens) + " tokens");
   }
   return *std::move(wanted);
 }

@@ -86,7 +86,8 @@ Result<std::optional<std::vector<std::string>>> ReadStrings(std::string_view blo
 
 Result<std::vector<std::vector<std::string>>> ReadRdataStrings(std::string_view rdb) {
   std::vector<std::vector<std::string>> vectors;
-  // The index of the blocks is a file of its own (.rdx); we find them by trying, and step over each.
+  // The index of the blocks is a file of its own (.rdx); we find them by trying, and step over
+  // each.
   for (size_t at = 0; at + 5 < rdb.size();) {
     const uint32_t length = BigEndian(rdb.substr(at));
     if (rdb[at + 4] != 0x78 || length > kMaxBlockBytes) {

@@ -47,11 +47,9 @@ std::string DatasetRequest::Key() const {
 }
 
 Json ToJson(const DatasetInfo& info) {
-  return {{"name", info.name},           {"hash", info.hash},
-          {"tokens", info.tokens},       {"documents", info.documents},
-          {"bytes", info.bytes},         {"vocab_size", info.vocab_size},
-          {"tokenizer", info.tokenizer}, {"license", info.license},
-          {"source", info.source}};
+  return {{"name", info.name},           {"hash", info.hash},       {"tokens", info.tokens},
+          {"documents", info.documents}, {"bytes", info.bytes},     {"vocab_size", info.vocab_size},
+          {"tokenizer", info.tokenizer}, {"license", info.license}, {"source", info.source}};
 }
 
 Result<DatasetInfo> DatasetInfoFromJson(const Json& json) {
@@ -68,7 +66,8 @@ Result<DatasetInfo> DatasetInfoFromJson(const Json& json) {
     json.at("license").get_to(info.license);
     json.at("source").get_to(info.source);
   } catch (const Json::exception& error) {
-    return InvalidArgument(std::string("a data set's description is not readable: ") + error.what());
+    return InvalidArgument(std::string("a data set's description is not readable: ") +
+                           error.what());
   }
   if (info.tokens < 0 || info.documents < 0 || info.bytes < 0 || info.vocab_size < 1) {
     return InvalidArgument("a data set's description has a negative size: " + json.dump());
@@ -88,7 +87,7 @@ std::string DefaultValidationName(const Json& train) {
   if (path.filename().empty()) path = path.parent_path();  // "texts/"
   const std::string stem = path.stem().string();
   return stem.empty() || stem == "." || stem == ".." || stem == "train" ? "validation"
-                                                                         : MetricName(stem);
+                                                                        : MetricName(stem);
 }
 
 JobDatasetRequests RequestsOf(const DataConfig& data) {

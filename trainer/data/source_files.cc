@@ -21,9 +21,10 @@ Status CheckReadable(const fs::path& path) {
   const std::string name = path.filename().string();
   for (const char* ending : {".jsonl", ".jsonl.gz", ".jsonl.zst"}) {
     if (name.ends_with(ending)) {
-      return Unimplemented(path.string() +
-                           ": JSON lines are not yet supported; write each document to a .txt file of its "
-                           "own and name the folder");
+      return Unimplemented(
+          path.string() +
+          ": JSON lines are not yet supported; write each document to a .txt file of its "
+          "own and name the folder");
     }
   }
   for (const char* ending : {".gz", ".zst", ".xz", ".bz2", ".zip", ".tar", ".bin", ".parquet"}) {
@@ -39,7 +40,8 @@ Result<struct stat> Stat(const fs::path& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) {
     const int error = errno;
-    if (error == ENOENT || error == ENOTDIR) return NotFound("no such file or folder: " + path.string());
+    if (error == ENOENT || error == ENOTDIR)
+      return NotFound("no such file or folder: " + path.string());
     return ErrnoStatus(error, "cannot look at " + path.string());
   }
   return info;
@@ -61,7 +63,8 @@ class Listing {
     GYRE_ASSIGN_OR_RETURN(const struct stat info, Stat(path));
     if (S_ISDIR(info.st_mode)) return AddFolder(path);
     if (!S_ISREG(info.st_mode)) {
-      return InvalidArgument(path.string() + " is not a regular file; copy its text to a .txt file");
+      return InvalidArgument(path.string() +
+                             " is not a regular file; copy its text to a .txt file");
     }
     GYRE_RETURN_IF_ERROR(CheckReadable(path));
     return AddFile(path, info, named);
@@ -107,8 +110,9 @@ class Listing {
 
   Status AddGlob(const std::string& pattern) {
     if (pattern.find("**") != std::string::npos) {
-      return InvalidArgument("'**' in " + pattern +
-                             " is not supported: name the folder, and all .txt files below it are taken");
+      return InvalidArgument(
+          "'**' in " + pattern +
+          " is not supported: name the folder, and all .txt files below it are taken");
     }
     glob_t matches{};
     const int code = glob(pattern.c_str(), GLOB_NOSORT, nullptr, &matches);
@@ -166,7 +170,8 @@ std::string AbsolutePath(const fs::path& path) {
 
 Result<std::string> ReadSourceText(const SourceFile& file) {
   const auto changed = [&file](const char* how) {
-    return Unavailable(file.path.string() + " " + how + " while it was being read; run the command again");
+    return Unavailable(file.path.string() + " " + how +
+                       " while it was being read; run the command again");
   };
   auto content = ReadFile(file.path, kMaxSourceFileBytes);
   if (!content.ok()) {
@@ -181,8 +186,9 @@ Result<std::string> ReadSourceText(const SourceFile& file) {
   }
   if (content->starts_with("\xFF\xFE") || content->starts_with("\xFE\xFF") ||
       content->starts_with(std::string_view("\0\0\xFE\xFF", 4))) {
-    return InvalidArgument(file.path.string() +
-                           " is UTF-16 or UTF-32; convert it first: iconv -f UTF-16 -t UTF-8 OLD > NEW");
+    return InvalidArgument(
+        file.path.string() +
+        " is UTF-16 or UTF-32; convert it first: iconv -f UTF-16 -t UTF-8 OLD > NEW");
   }
   if (content->starts_with("\xEF\xBB\xBF")) content->erase(0, 3);
   DropCarriageReturns(&*content);

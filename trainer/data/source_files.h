@@ -1,8 +1,9 @@
 #pragma once
 
-// The files that a user's text stands in. A path is a file, a folder (its .txt files and those of the folders
-// below, sorted by path) or a glob (its matches, sorted); a file named twice is taken once. Listing looks at names,
-// sizes and times only, so it is quick; reading checks that the file is still the one that was listed.
+// The files that a user's text stands in. A path is a file, a folder (its .txt files and those of
+// the folders below, sorted by path) or a glob (its matches, sorted); a file named twice is taken
+// once. Listing looks at names, sizes and times only, so it is quick; reading checks that the file
+// is still the one that was listed.
 
 #include <cstdint>
 #include <filesystem>
@@ -31,11 +32,13 @@ Result<std::vector<SourceFile>> ListSourceFiles(const std::vector<std::string>& 
 /// Changes whenever a file is added, removed, renamed, written or touched.
 std::string SourceStamp(const std::vector<SourceFile>& files);
 
-/// The file's text: a UTF-8 byte order mark is dropped, CRLF becomes LF, everything else stays as it is, valid
-/// UTF-8 or not. UNAVAILABLE: the file vanished or changed since it was listed; INVALID_ARGUMENT: UTF-16 or 32.
+/// The file's text: a UTF-8 byte order mark is dropped, CRLF becomes LF, everything else stays as
+/// it is, valid UTF-8 or not. UNAVAILABLE: the file vanished or changed since it was listed;
+/// INVALID_ARGUMENT: UTF-16 or 32.
 Result<std::string> ReadSourceText(const SourceFile& file);
 
-/// Absolute and without "." and "..", by the text alone; as it is if there is no current folder any more.
+/// Absolute and without "." and "..", by the text alone; as it is if there is no current folder any
+/// more.
 std::string AbsolutePath(const std::filesystem::path& path);
 
 }  // namespace gyre

@@ -19,8 +19,9 @@ Result<std::unique_ptr<Tokenizer>> Tokenizer::Create(const Json& tokenizer) {
   if (tokenizer.is_null() || tokenizer == "bytes") {
     return std::unique_ptr<Tokenizer>(std::make_unique<ByteTokenizer>());
   }
-  return Unimplemented("data.tokenizer: " + tokenizer.dump(-1, ' ', false, Json::error_handler_t::replace) +
-                       " is not yet supported; use bytes");
+  return Unimplemented(
+      "data.tokenizer: " + tokenizer.dump(-1, ' ', false, Json::error_handler_t::replace) +
+      " is not yet supported; use bytes");
 }
 
 }  // namespace gyre

@@ -1,7 +1,7 @@
 #pragma once
 
-// Text to token ids. `bytes` is the only tokenizer so far: ids 0-255 are the bytes themselves, 256 is the start of a
-// document.
+// Text to token ids. `bytes` is the only tokenizer so far: ids 0-255 are the bytes themselves, 256
+// is the start of a document.
 
 #include <cstdint>
 #include <memory>

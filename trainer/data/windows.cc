@@ -9,13 +9,14 @@ Result<Windows> Windows::Create(const Dataset* dataset, int context) {
   const auto starts = dataset->document_starts();
   std::vector<int64_t> first_window(starts.size() + 1);
   for (size_t d = 0; d < starts.size(); ++d) {
-    const auto end = d + 1 < starts.size() ? static_cast<int64_t>(starts[d + 1]) : dataset->tokens();
+    const auto end =
+        d + 1 < starts.size() ? static_cast<int64_t>(starts[d + 1]) : dataset->tokens();
     const int64_t text = end - static_cast<int64_t>(starts[d]) - 1;
     first_window[d + 1] = first_window[d] + (text + context - 1) / context;
   }
   if (first_window.back() == 0) {
-    return InvalidArgument("the validation set " + dataset->info().name + " (" + dataset->info().source +
-                           ") has no text to evaluate on");
+    return InvalidArgument("the validation set " + dataset->info().name + " (" +
+                           dataset->info().source + ") has no text to evaluate on");
   }
   return Windows(dataset, context, std::move(first_window));
 }
@@ -30,7 +31,8 @@ Windows::Piece Windows::PieceOf(int64_t window) const {
   const auto after = std::upper_bound(first_window_.begin(), first_window_.end(), window);
   const auto document = static_cast<size_t>(after - first_window_.begin()) - 1;
   const auto starts = dataset_->document_starts();
-  const auto end = document + 1 < starts.size() ? static_cast<int64_t>(starts[document + 1]) : dataset_->tokens();
+  const auto end = document + 1 < starts.size() ? static_cast<int64_t>(starts[document + 1])
+                                                : dataset_->tokens();
   const int64_t text = static_cast<int64_t>(starts[document]) + 1;
   const int64_t start = text + (window - first_window_[document]) * context_;
   return {start, static_cast<int>(std::min<int64_t>(context_, end - start))};

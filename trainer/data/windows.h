@@ -1,9 +1,10 @@
 #pragma once
 
-// The windows in which a validation set is evaluated: each document's text is cut into pieces of `context` tokens; a
-// window predicts one piece, from a document start followed by the piece without its last token. So windows do not
-// overlap, documents are not mixed, and every token of the text is predicted exactly once. The last piece of a document
-// may be short. Fixed: nothing is drawn. Immutable.
+// The windows in which a validation set is evaluated: each document's text is cut into pieces of
+// `context` tokens; a window predicts one piece, from a document start followed by the piece
+// without its last token. So windows do not overlap, documents are not mixed, and every token of
+// the text is predicted exactly once. The last piece of a document may be short. Fixed: nothing is
+// drawn. Immutable.
 
 #include <cstdint>
 #include <vector>
@@ -25,13 +26,13 @@ class Windows {
   /// Number of evenly spaced windows that hold about `tokens` targets: 1 .. count().
   int64_t SampleCount(int64_t tokens) const;
 
-  /// Rows first .. first + rows-1 of `sample` evenly spaced windows (sample = count() is all of them) as one batch, as
-  /// long as the longest of them. DATA_LOSS: a token outside the vocabulary.
+  /// Rows first .. first + rows-1 of `sample` evenly spaced windows (sample = count() is all of
+  /// them) as one batch, as long as the longest of them. DATA_LOSS: a token outside the vocabulary.
   Status Fill(int64_t sample, int64_t first, int rows, Batch* batch) const;
 
  private:
   struct Piece {
-    int64_t start = 0;   // in the data set
+    int64_t start = 0;  // in the data set
     int length = 0;
   };
   Windows(const Dataset* dataset, int context, std::vector<int64_t> first_window)

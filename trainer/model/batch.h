@@ -13,8 +13,8 @@ struct Batch {
   int length = 0;                // T
   std::vector<int32_t> tokens;   // (B, T)
   std::vector<int32_t> targets;  // (B, T); -1 = ignored
-  /// (B, T): the place in the row where the token's document begins; attention never looks before it, and
-  /// positions count from the row's start all the same. Empty: every row is one document.
+  /// (B, T): the place in the row where the token's document begins; attention never looks before
+  /// it, and positions count from the row's start all the same. Empty: every row is one document.
   std::vector<int32_t> document_starts;
 };
 

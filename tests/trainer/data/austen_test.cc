@@ -11,15 +11,18 @@ namespace {
 using testing::ElementsAre;
 
 TEST(AustenTest, AChapterBeginsAtItsHeadingAndTakesFrontMatterAndVolumeAlong) {
-  const std::vector<std::string> lines = {"EMMA", "", "VOLUME I",  "", "CHAPTER I",    "Emma.", "VOLUME II", "",
-                                          "",     "CHAPTER I", "She.", "",  "  Chapter 12. ", "End.",  "FINIS"};
-  EXPECT_THAT(Chapters(lines), ElementsAre("EMMA\n\nVOLUME I\n\nCHAPTER I\nEmma.\n",
-                                           "VOLUME II\n\n\nCHAPTER I\nShe.\n\n", "  Chapter 12. \nEnd.\nFINIS"));
+  const std::vector<std::string> lines = {
+      "EMMA", "",          "VOLUME I", "", "CHAPTER I",      "Emma.", "VOLUME II", "",
+      "",     "CHAPTER I", "She.",     "", "  Chapter 12. ", "End.",  "FINIS"};
+  EXPECT_THAT(Chapters(lines),
+              ElementsAre("EMMA\n\nVOLUME I\n\nCHAPTER I\nEmma.\n",
+                          "VOLUME II\n\n\nCHAPTER I\nShe.\n\n", "  Chapter 12. \nEnd.\nFINIS"));
 }
 
 TEST(AustenTest, ProseThatMentionsChaptersIsNoHeading) {
-  EXPECT_THAT(Chapters({"chapter of accidents", "CHAPTER", "CHAPTERI", "Chapter the last", "volume of"}),
-              ElementsAre("chapter of accidents\nCHAPTER\nCHAPTERI\nChapter the last\nvolume of"));
+  EXPECT_THAT(
+      Chapters({"chapter of accidents", "CHAPTER", "CHAPTERI", "Chapter the last", "volume of"}),
+      ElementsAre("chapter of accidents\nCHAPTER\nCHAPTERI\nChapter the last\nvolume of"));
 }
 
 TEST(AustenTest, PersuasionIsHeldOut) {

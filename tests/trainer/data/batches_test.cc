@@ -11,8 +11,8 @@
 namespace gyre {
 namespace {
 
-using testing::ElementsAre;
 using testing::Each;
+using testing::ElementsAre;
 
 // Documents in which every character is different, so that a token tells its place.
 std::vector<std::string> Distinct(const std::vector<int>& lengths) {
@@ -150,10 +150,14 @@ TEST_F(BatchesTest, ATextSmallerThanARowIsRepeated) {
 
 TEST_F(BatchesTest, SizesThatDoNotFitAreErrors) {
   const Dataset dataset = Made({"abc"});
-  EXPECT_EQ(Batches::Create(&dataset, 0, "documents", 4, 0).status().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(Batches::Create(&dataset, 4, "documents", 6, 0).status().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(Batches::Create(&dataset, 4, "documents", 0, 0).status().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(Batches::Create(&dataset, 4, "rows", 8, 0).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Batches::Create(&dataset, 0, "documents", 4, 0).status().code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(Batches::Create(&dataset, 4, "documents", 6, 0).status().code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(Batches::Create(&dataset, 4, "documents", 0, 0).status().code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(Batches::Create(&dataset, 4, "rows", 8, 0).status().code(),
+            StatusCode::kInvalidArgument);
 }
 
 TEST_F(BatchesTest, DamagedTokensAreSaidNotTrainedOn) {

@@ -15,7 +15,9 @@ std::vector<std::string> Hashes(int count) {
   return hashes;
 }
 
-int64_t Count(const std::vector<bool>& held_out) { return std::count(held_out.begin(), held_out.end(), true); }
+int64_t Count(const std::vector<bool>& held_out) {
+  return std::count(held_out.begin(), held_out.end(), true);
+}
 
 TEST(HoldoutTest, TheShareIsAboutWhatIsAskedFor) {
   EXPECT_NEAR(static_cast<double>(Count(HeldOut(Hashes(10'000), 0.05))), 500, 70);

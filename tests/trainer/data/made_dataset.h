@@ -13,7 +13,8 @@
 
 namespace gyre {
 
-inline std::string MakeDataset(const std::filesystem::path& home, const std::vector<std::string>& documents,
+inline std::string MakeDataset(const std::filesystem::path& home,
+                               const std::vector<std::string>& documents,
                                const std::string& name = "made") {
   const auto tokenizer = Tokenizer::Create("bytes");
   auto writer = DatasetWriter::Create(home, tokenizer->get());

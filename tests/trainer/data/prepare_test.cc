@@ -19,7 +19,9 @@ class PrepareTest : public TemporaryHomeTest {
   static DatasetRequest Request(Json source, const std::string& part, double holdout = 0.05) {
     return {std::move(source), part, "bytes", holdout};
   }
-  Result<DatasetInfo> Prepare(const DatasetRequest& request) { return PrepareDataset(home_, request, {}); }
+  Result<DatasetInfo> Prepare(const DatasetRequest& request) {
+    return PrepareDataset(home_, request, {});
+  }
   Status Error(const DatasetRequest& request) { return Prepare(request).status(); }
 
   // The documents' text, one a string.
@@ -42,7 +44,8 @@ class PrepareTest : public TemporaryHomeTest {
   }
   size_t LeftInTmp() {
     std::error_code error;
-    return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(home_ / "tmp", error), {}));
+    return static_cast<size_t>(
+        std::distance(std::filesystem::directory_iterator(home_ / "tmp", error), {}));
   }
 };
 
@@ -95,7 +98,8 @@ TEST_F(PrepareTest, ASingleDocumentHoldsOutItsLastTenth) {
   EXPECT_THAT(Documents(*Prepare(Request(path, "train"))), ElementsAre(std::string(90, 'a')));
   EXPECT_THAT(Documents(*Prepare(Request(path, "validation"))), ElementsAre(std::string(10, 'b')));
   EXPECT_EQ(Error(Request(path, "validation", 0)).code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(Error(Request(Write("b.txt", "tiny"), "validation")).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Error(Request(Write("b.txt", "tiny"), "validation")).code(),
+            StatusCode::kInvalidArgument);
 }
 
 TEST_F(PrepareTest, EmptyFilesAreErrorsByNameAndLeftOutOfFolders) {
@@ -103,7 +107,8 @@ TEST_F(PrepareTest, EmptyFilesAreErrorsByNameAndLeftOutOfFolders) {
   EXPECT_THAT(Error(Request(Path("texts/a.txt"), "all")).message(), HasSubstr("a.txt is empty"));
   EXPECT_THAT(Error(Request(Path("void"), "all")).message(), HasSubstr("empty"));
   std::string said;
-  const auto info = PrepareDataset(home_, Request(Path("texts"), "all"), [&](const std::string& s) { said += s; });
+  const auto info = PrepareDataset(home_, Request(Path("texts"), "all"),
+                                   [&](const std::string& s) { said += s; });
   ASSERT_TRUE(info.ok()) << info.status();
   EXPECT_THAT(Documents(*info), ElementsAre("b"));
   EXPECT_THAT(said, HasSubstr("1 empty files left out"));
@@ -169,14 +174,20 @@ TEST_F(PrepareTest, FilesGetANameWithDataAdd) {
 }
 
 TEST_F(PrepareTest, AustenComesOutOfItsPackage) {
-  if (std::system("command -v dpkg-deb > /dev/null") != 0) GTEST_SKIP() << "no dpkg-deb on this machine";
+  if (std::system("command -v dpkg-deb > /dev/null") != 0)
+    GTEST_SKIP() << "no dpkg-deb on this machine";
   using namespace made_rdata;
-  Write("deb/DEBIAN/control", "Package: r-cran-janeaustenr\nVersion: 1\nArchitecture: all\n"
-                              "Maintainer: nobody <nobody@example.org>\nDescription: made up\n");
+  Write("deb/DEBIAN/control",
+        "Package: r-cran-janeaustenr\nVersion: 1\nArchitecture: all\n"
+        "Maintainer: nobody <nobody@example.org>\nDescription: made up\n");
   Write("deb/usr/lib/R/site-library/janeaustenr/data/Rdata.rdb",
-        Block(Vector(3, {"EMMA", "CHAPTER I", "a"})) + Block(Vector(3, {"Persuasion", "Chapter 1", "b"})));
+        Block(Vector(3, {"EMMA", "CHAPTER I", "a"})) +
+            Block(Vector(3, {"Persuasion", "Chapter 1", "b"})));
   const std::string deb = Path("made.deb");
-  ASSERT_EQ(std::system(("dpkg-deb --root-owner-group --build " + Path("deb") + " " + deb + " > /dev/null").c_str()), 0);
+  ASSERT_EQ(std::system(
+                ("dpkg-deb --root-owner-group --build " + Path("deb") + " " + deb + " > /dev/null")
+                    .c_str()),
+            0);
 
   const auto train = PrepareDataset(home_, Request("corpus:austen", "train"), {}, deb);
   ASSERT_TRUE(train.ok()) << train.status();
@@ -190,7 +201,8 @@ TEST_F(PrepareTest, AustenComesOutOfItsPackage) {
   EXPECT_THAT(Documents(*validation), ElementsAre("Persuasion\nChapter 1\nb"));
   EXPECT_EQ(LeftInTmp(), 0u);
 
-  const Status no_package = PrepareDataset(home_, Request("corpus:austen", "all"), {}, Write("no.deb", "x")).status();
+  const Status no_package =
+      PrepareDataset(home_, Request("corpus:austen", "all"), {}, Write("no.deb", "x")).status();
   EXPECT_EQ(no_package.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(no_package.message(), HasSubstr("dpkg-deb says"));
   EXPECT_EQ(PrepareDataset(home_, Request(Write("a.txt", "a"), "all"), {}, deb).status().code(),

@@ -21,14 +21,16 @@ TEST(RdataTest, ReadsCharacterVectorsOfBothVersionsInOrder) {
 
 TEST(RdataTest, PassesOverOtherObjectsAndStrayBytes) {
   const std::string integers = Header(2) + Int(13) + Int(1) + Int(7);
-  const std::string file = std::string("\0\0\1\0x?", 6) + Block(integers) + Block(Vector(2, {"a"})) + "tail";
+  const std::string file =
+      std::string("\0\0\1\0x?", 6) + Block(integers) + Block(Vector(2, {"a"})) + "tail";
   const auto vectors = ReadRdataStrings(file);
   ASSERT_TRUE(vectors.ok()) << vectors.status();
   EXPECT_THAT(*vectors, ElementsAre(ElementsAre("a")));
 }
 
 TEST(RdataTest, MissingStringIsEmpty) {
-  const std::string file = Block(Header(2) + Int(16) + Int(2) + Int(9) + Int(-1) + Int(9) + Int(1) + "b");
+  const std::string file =
+      Block(Header(2) + Int(16) + Int(2) + Int(9) + Int(-1) + Int(9) + Int(1) + "b");
   EXPECT_THAT(*ReadRdataStrings(file), ElementsAre(ElementsAre("", "b")));
 }
 
@@ -42,11 +44,15 @@ TEST(RdataTest, EveryWayOfCuttingAVectorIsAnError) {
 
 TEST(RdataTest, LyingLengthsAreErrorsAndAllocateNothing) {
   for (const int32_t count : {-5, 1 << 30}) {
-    EXPECT_EQ(ReadRdataStrings(Block(Header(2) + Int(16) + Int(count) + Int(9) + Int(1) + "b")).status().code(),
+    EXPECT_EQ(ReadRdataStrings(Block(Header(2) + Int(16) + Int(count) + Int(9) + Int(1) + "b"))
+                  .status()
+                  .code(),
               StatusCode::kDataLoss);
   }
   for (const int32_t length : {-2, 1 << 30}) {
-    EXPECT_EQ(ReadRdataStrings(Block(Header(2) + Int(16) + Int(1) + Int(9) + Int(length) + "b")).status().code(),
+    EXPECT_EQ(ReadRdataStrings(Block(Header(2) + Int(16) + Int(1) + Int(9) + Int(length) + "b"))
+                  .status()
+                  .code(),
               StatusCode::kDataLoss);
   }
 }
@@ -65,7 +71,8 @@ TEST(InflateTest, StopsAtTheEndOfTheStreamAndAtTheLimit) {
   EXPECT_EQ(out->bytes, text);
   EXPECT_EQ(out->consumed, stream.size());
   EXPECT_EQ(Inflate(stream, text.size() - 1).status().code(), StatusCode::kResourceExhausted);
-  EXPECT_EQ(Inflate(stream.substr(0, stream.size() - 1), text.size()).status().code(), StatusCode::kDataLoss);
+  EXPECT_EQ(Inflate(stream.substr(0, stream.size() - 1), text.size()).status().code(),
+            StatusCode::kDataLoss);
   EXPECT_EQ(Inflate("", 10).status().code(), StatusCode::kDataLoss);
 }
 

@@ -15,7 +15,8 @@ DataConfig Austen() {
 TEST(RequestTest, EqualRequestsHaveEqualKeysAndEveryFieldCounts) {
   const DatasetRequest request{"corpus:austen", "train", "bytes", 0.05};
   EXPECT_EQ(request.Key(), (DatasetRequest{"corpus:austen", "train", "bytes", 0.05}).Key());
-  EXPECT_EQ(request.Key(), (DatasetRequest{Json::array({"corpus:austen"}), "train", nullptr, 0.05}).Key());
+  EXPECT_EQ(request.Key(),
+            (DatasetRequest{Json::array({"corpus:austen"}), "train", nullptr, 0.05}).Key());
   EXPECT_NE(request.Key(), (DatasetRequest{"corpus:gcide", "train", "bytes", 0.05}).Key());
   EXPECT_NE(request.Key(), (DatasetRequest{"corpus:austen", "validation", "bytes", 0.05}).Key());
   EXPECT_NE(request.Key(), (DatasetRequest{"corpus:austen", "train", "a.model", 0.05}).Key());
@@ -59,7 +60,8 @@ TEST(RequestTest, NamesOfDefaultValidationSetsFitIntoMetricNames) {
 }
 
 TEST(RequestTest, InfoSurvivesJson) {
-  const DatasetInfo info{"austen", "ab12", 10, 2, 8, 257, "bytes", "public domain", "corpus:austen"};
+  const DatasetInfo info{"austen",        "ab12",         10, 2, 8, 257, "bytes",
+                         "public domain", "corpus:austen"};
   const auto back = DatasetInfoFromJson(ToJson(info));
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(ToJson(*back), ToJson(info));

@@ -19,7 +19,8 @@ class SourceFilesTest : public TemporaryHomeTest {
     EXPECT_TRUE(files.ok()) << files.status();
     std::vector<std::string> names;
     if (!files.ok()) return names;
-    for (const SourceFile& file : *files) names.push_back(file.path.string().substr(home_.string().size() + 1));
+    for (const SourceFile& file : *files)
+      names.push_back(file.path.string().substr(home_.string().size() + 1));
     return names;
   }
   Status Error(const std::vector<std::string>& paths) { return ListSourceFiles(paths).status(); }
@@ -30,15 +31,19 @@ class SourceFilesTest : public TemporaryHomeTest {
 };
 
 TEST_F(SourceFilesTest, AFolderIsItsTextsSortedAndThoseBelow) {
-  Write("texts/b.txt", "b"), Write("texts/a.txt", "a"), Write("texts/deep/er/c.txt", "c"), Write("texts/note.md", "n");
-  EXPECT_THAT(List({Path("texts")}), ElementsAre("texts/a.txt", "texts/b.txt", "texts/deep/er/c.txt"));
-  EXPECT_THAT(List({Path("texts/")}), ElementsAre("texts/a.txt", "texts/b.txt", "texts/deep/er/c.txt"));
+  Write("texts/b.txt", "b"), Write("texts/a.txt", "a"), Write("texts/deep/er/c.txt", "c"),
+      Write("texts/note.md", "n");
+  EXPECT_THAT(List({Path("texts")}),
+              ElementsAre("texts/a.txt", "texts/b.txt", "texts/deep/er/c.txt"));
+  EXPECT_THAT(List({Path("texts/")}),
+              ElementsAre("texts/a.txt", "texts/b.txt", "texts/deep/er/c.txt"));
 }
 
 TEST_F(SourceFilesTest, AGlobIsItsMatchesSortedAndAFileNamedTwiceIsTakenOnce) {
   Write("b1.txt", "b"), Write("a1.txt", "a"), Write("c.md", "c");
   EXPECT_THAT(List({Path("*1.txt")}), ElementsAre("a1.txt", "b1.txt"));
-  EXPECT_THAT(List({Path("c.md"), Path("*.txt"), Path("a1.txt")}), ElementsAre("c.md", "a1.txt", "b1.txt"));
+  EXPECT_THAT(List({Path("c.md"), Path("*.txt"), Path("a1.txt")}),
+              ElementsAre("c.md", "a1.txt", "b1.txt"));
 }
 
 TEST_F(SourceFilesTest, AFileWhoseNameLooksLikeAGlobIsAFile) {
@@ -93,8 +98,8 @@ TEST_F(SourceFilesTest, TheStampChangesWithNameSizeTimeAndNumber) {
   const auto stamp = [&] { return SourceStamp(*ListSourceFiles({Path("texts")})); };
   const std::string before = stamp();
   EXPECT_EQ(stamp(), before);
-  std::filesystem::last_write_time(Path("texts/a.txt"), std::filesystem::file_time_type::clock::now() +
-                                                            std::chrono::seconds(5));
+  std::filesystem::last_write_time(
+      Path("texts/a.txt"), std::filesystem::file_time_type::clock::now() + std::chrono::seconds(5));
   const std::string touched = stamp();
   EXPECT_NE(touched, before);
   Write("texts/c.txt", "three");

@@ -45,7 +45,8 @@ TEST_F(WindowsTest, ABatchIsAsLongAsItsLongestWindow) {
 }
 
 TEST_F(WindowsTest, TheWholeSetPredictsEveryByteOnceHoweverItIsBatched) {
-  std::vector<std::string> documents = {"Chapter one.", "x", "", "The second, which is longer than the first."};
+  std::vector<std::string> documents = {"Chapter one.", "x", "",
+                                        "The second, which is longer than the first."};
   const Dataset dataset = Made(documents);
   for (const int context : {1, 5, 64}) {
     const auto windows = Windows::Create(&dataset, context);

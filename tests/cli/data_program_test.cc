@@ -1,0 +1,88 @@
+// `gyre data`, as a person uses it.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/gyre_process.h"
+#include "tests/trainer/data/temporary_home.h"
+
+namespace gyre {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class DataProgramTest : public TemporaryHomeTest {
+ protected:
+  GyreResult Run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "data");
+    return RunGyre(arguments, {home_, {"GYRE_HOME=" + Path("gyre")}});
+  }
+};
+
+TEST_F(DataProgramTest, ATextIsPreparedListedAndInspected) {
+  Write("a.txt", std::string(90, 'a') + "\n" + std::string(9, 'b'));
+  const GyreResult prepared = Run({"prepare", "a.txt", "--format", "json"});
+  EXPECT_EQ(prepared.exit_code, 0) << prepared.error;
+  const auto rows = nlohmann::json::parse(prepared.output)["rows"];
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0][0], "a.txt");
+  EXPECT_EQ(rows[0][1], 92);  // tokens: 91 bytes and a document start
+  EXPECT_EQ(rows[1][0], "a.txt/validation");
+  EXPECT_EQ(rows[1][3], 9);  // bytes
+
+  const GyreResult list = Run({"list"});
+  EXPECT_EQ(list.exit_code, 0);
+  EXPECT_THAT(list.output, AllOf(HasSubstr("a.txt/validation"), HasSubstr("austen"),
+                                 HasSubstr("(not prepared)")));
+
+  const GyreResult by_source = Run({"inspect", "a.txt", "--part", "validation"});
+  EXPECT_THAT(by_source.output, AllOf(HasSubstr("as its hash says"), HasSubstr("bbbbbbbbb")));
+  const GyreResult by_hash = Run({"inspect", rows[1][4].get<std::string>().substr(0, 10)});
+  EXPECT_EQ(by_hash.output, by_source.output);
+}
+
+TEST_F(DataProgramTest, ADamagedDataSetIsFound) {
+  Write("a.txt", "0123456789");
+  const auto rows = nlohmann::json::parse(
+      Run({"prepare", "a.txt", "--part", "all", "--format", "json"}).output)["rows"];
+  const std::string hash = rows[0][4];
+  Write("gyre/datasets/" + hash + "/tokens.bin", std::string(22, '\0'));
+  const GyreResult inspected = Run({"inspect", hash});
+  EXPECT_EQ(inspected.exit_code, 1);
+  EXPECT_THAT(inspected.output, HasSubstr("prepare it again"));
+}
+
+TEST_F(DataProgramTest, FilesGetAName) {
+  Write("a.txt", "some text of mine");
+  EXPECT_EQ(Run({"add", "mine", "a.txt", "--license", "CC0"}).exit_code, 0);
+  EXPECT_THAT(Run({"list"}).output, AllOf(HasSubstr("corpus:mine"), HasSubstr("CC0")));
+  EXPECT_EQ(Run({"prepare", "corpus:mine"}).exit_code, 0);
+  EXPECT_EQ(Run({"add", "mine", "absent.txt"}).exit_code, 1);
+  EXPECT_EQ(Run({"add", "My Text", "a.txt"}).exit_code, 2);
+}
+
+TEST_F(DataProgramTest, WhatCannotBePreparedSaysWhy) {
+  const GyreResult missing = Run({"prepare", "corpus:atlantis"});
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_THAT(missing.error, HasSubstr("corpus:austen"));
+  Write("a.jsonl", "{}");
+  EXPECT_THAT(Run({"prepare", "a.jsonl"}).error, HasSubstr("not yet supported"));
+  EXPECT_EQ(Run({"prepare", "a.jsonl", "--holdout", "2"}).exit_code, 2);
+  EXPECT_EQ(Run({"prepare"}).exit_code, 2);
+  EXPECT_THAT(Run({"inspect", "a.jsonl"}).error, HasSubstr("not yet supported"));
+  EXPECT_EQ(Run({"dance"}).exit_code, 2);
+}
+
+TEST_F(DataProgramTest, ATextTooSmallToHoldOutFromStillTrains) {
+  Write("a.txt", "tiny");
+  const GyreResult prepared = Run({"prepare", "a.txt"});
+  EXPECT_EQ(prepared.exit_code, 0);
+  EXPECT_THAT(prepared.error, HasSubstr("validation part of \"a.txt\" has no document"));
+}
+
+}  // namespace
+}  // namespace gyre
