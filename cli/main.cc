@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   gyre::AddCompareCommand(app, &exit_code);
   gyre::AddDataCommand(app, &exit_code);
   gyre::AddQueryCommand(app, &exit_code);
+  gyre::AddPlanCommand(app, &exit_code);
   gyre::AddVersionCommand(app, &exit_code);
 
   return gyre::ParseAndRun(app, argc, argv, &exit_code);

@@ -234,10 +234,8 @@ class Expander {
   }
 
   void Unprepared(const DatasetRequest& request) {
-    const std::string source =
-        request.source.is_string() ? request.source.get<std::string>() : request.source.dump();
-    context_.notes->Add("the " + request.part + " part of " + source +
-                        " is not prepared: the jobs have no keys yet (run and submit prepare it)");
+    const std::string source = request.source.is_string() ? request.source.get<std::string>() : request.source.dump();
+    context_.notes->Add(source + " is not prepared yet, so the jobs have no keys (run and submit prepare it)");
   }
 
   void Jobs() {

@@ -1,47 +1,75 @@
 #include "sweeps/spec/identity.h"
 
 #include <algorithm>
+#include <charconv>
+#include <vector>
 
 #include "base/hash.h"
 
 namespace gyre {
 namespace {
 
-// What a layer's rotation does to queries and keys: pairs that turn, and the factor where it is
-// not 1. The pairing of coordinates that stay as they are is no effect.
-Json EffectOf(const LayerPosition& layer) {
+void Append(std::string* text, double value) {
+  char digits[32];
+  const auto [end, error] =
+      std::to_chars(digits, digits + sizeof(digits), value, std::chars_format::hex);
+  text->append(digits, error == std::errc() ? end : digits);
+  *text += ' ';
+}
+
+void Append(std::string* text, int value) { *text += std::to_string(value) + ' '; }
+
+// What a layer's rotation does to queries and keys: pairs that turn, and the factor where it is not
+// 1. How coordinates that stay as they are would be paired is no effect. `dynamic` scaling is a
+// rule: other lengths than the context have other frequencies.
+std::string EffectOf(const LayerPosition& layer, const EncodingConfig& encoding) {
   const Rotation& rotation = layer.rotation;
-  Json turned = Json::array(), scaled = Json::array();
+  std::string turned;
+  std::vector<int> scaled;
   for (size_t k = 0; k < rotation.frequencies.size(); ++k) {
     const auto [a, b] = rotation.pairs[k];
-    if (rotation.frequencies[k] != 0) turned.push_back({a, b, rotation.frequencies[k]});
     if (rotation.attention_factor != 1 && rotation.scaled[k]) scaled.insert(scaled.end(), {a, b});
+    if (rotation.frequencies[k] == 0) continue;
+    Append(&turned, a);
+    Append(&turned, b);
+    Append(&turned, rotation.frequencies[k]);
   }
+  std::string effect = "turned " + turned + "factor ";
   std::sort(scaled.begin(), scaled.end());
-  Json effect{{"turned", std::move(turned)}};
-  if (!scaled.empty()) effect["factor"] = {rotation.attention_factor, std::move(scaled)};
-  if (!layer.alibi_slopes.empty()) effect["slopes"] = layer.alibi_slopes;
-  if (layer.window != 0) effect["window"] = layer.window;
+  if (!scaled.empty()) Append(&effect, rotation.attention_factor);
+  for (const int coordinate : scaled) Append(&effect, coordinate);
+  effect += "slopes ";
+  for (const double slope : layer.alibi_slopes) Append(&effect, slope);
+  effect += "window ";
+  Append(&effect, layer.window);
+  if (encoding.type != "rope" || encoding.scaling.type != "dynamic" || turned.empty()) {
+    return effect;
+  }
+  effect += "dynamic ";
+  Append(&effect, encoding.theta);
+  Append(&effect, encoding.scaling.factor);
+  Append(&effect, encoding.scaling.original_max_position_embeddings);
   return effect;
 }
 
-// `dynamic` scaling is a rule: other lengths than the context have other frequencies.
-void AddRule(const EncodingConfig& encoding, Json* effect) {
-  if (encoding.type != "rope" || encoding.scaling.type != "dynamic" || (*effect)["turned"].empty())
-    return;
-  (*effect)["dynamic"] = {encoding.theta, encoding.scaling.factor,
-                          encoding.scaling.original_max_position_embeddings};
-}
-
+// Effects of the layers, each once, with how many layers in a row have it.
 Json PositionsOf(const Variant& variant) {
   const PositionConfig& position = variant.config.position;
-  Json layers = Json::array();
-  for (size_t i = 0; i < variant.positions.size(); ++i) {
-    Json effect = EffectOf(variant.positions[i]);
-    AddRule(position.layers.empty() ? position.common : position.layers[i], &effect);
-    layers.push_back(std::move(effect));
+  const auto encoding = [&](size_t i) -> const EncodingConfig& {
+    return position.layers.empty() ? position.common : position.layers[i];
+  };
+  Json runs = Json::array();
+  const size_t layers = variant.positions.size();
+  for (size_t begin = 0, end = 0; begin < layers; begin = end) {
+    const std::string effect = EffectOf(variant.positions[begin], encoding(begin));
+    for (end = begin + 1; end < layers; ++end) {
+      const bool same =
+          variant.positions[end] == variant.positions[begin] && encoding(end) == encoding(begin);
+      if (!same && EffectOf(variant.positions[end], encoding(end)) != effect) break;
+    }
+    runs.push_back({end - begin, effect});
   }
-  return layers;
+  return runs;
 }
 
 }  // namespace
