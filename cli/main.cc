@@ -8,6 +8,7 @@ int main(int argc, char** argv) {
   app.footer("Every command has --help with an example.");
   int exit_code = 0;
 
+  gyre::AddCoordinatorCommand(app, &exit_code);
   gyre::AddWorkerCommand(app, &exit_code);
   gyre::AddStatusCommand(app, &exit_code);
   gyre::AddCancelCommand(app, &exit_code);

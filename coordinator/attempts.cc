@@ -14,17 +14,22 @@ std::string InWords(int64_t job, int attempt) {
 
 AttemptStep StepOf(AttemptOutcome outcome) {
   switch (outcome) {
-    case AttemptOutcome::kSucceeded: return AttemptStep::kSucceed;
-    case AttemptOutcome::kFailed: return AttemptStep::kFail;
-    case AttemptOutcome::kStopped: return AttemptStep::kStop;
-    case AttemptOutcome::kLost: break;
+    case AttemptOutcome::kSucceeded:
+      return AttemptStep::kSucceed;
+    case AttemptOutcome::kFailed:
+      return AttemptStep::kFail;
+    case AttemptOutcome::kStopped:
+      return AttemptStep::kStop;
+    case AttemptOutcome::kLost:
+      break;
   }
   return AttemptStep::kLose;
 }
 
 }  // namespace
 
-Result<JobEntry*> Coordinator::Fenced(const AttemptRef& attempt, const char* call, const Moment& at) {
+Result<JobEntry*> Coordinator::Fenced(const AttemptRef& attempt, const char* call,
+                                      const Moment& at) {
   JobEntry* job = state_.FindJob(attempt.job);
   const bool current = job != nullptr && job->live != nullptr &&
                        job->live->record.number == attempt.number &&
@@ -68,15 +73,15 @@ Result<int64_t> Coordinator::ReportPoints(const ReportPointsCall& call, const Mo
   GYRE_ASSIGN_OR_RETURN(const std::vector<Nondeterminism> differing,
                         store_->Put(live.record, call.points));
   for (const Nondeterminism& pair : differing) {
-    GYRE_RETURN_IF_ERROR(
-        Note("nondeterminism",
-             {.job = job,
-              .attempt = live.record.number,
-              .details = {{"metric", pair.after.metric},
-                          {"step", pair.after.step},
-                          {"before", {{"attempt", pair.before_attempt}, {"value", pair.before.value}}},
-                          {"after", {{"attempt", live.record.number}, {"value", pair.after.value}}}}},
-             at));
+    GYRE_RETURN_IF_ERROR(Note(
+        "nondeterminism",
+        {.job = job,
+         .attempt = live.record.number,
+         .details = {{"metric", pair.after.metric},
+                     {"step", pair.after.step},
+                     {"before", {{"attempt", pair.before_attempt}, {"value", pair.before.value}}},
+                     {"after", {{"attempt", live.record.number}, {"value", pair.after.value}}}}},
+        at));
   }
   int64_t tokens = job->record.tokens_done;
   for (const PointRecord& point : call.points) tokens = std::max(tokens, point.tokens);
@@ -89,7 +94,8 @@ Result<ObsoleteObjects> Coordinator::ReportCheckpoint(const ReportCheckpointCall
                                                       const Moment& at) {
   GYRE_ASSIGN_OR_RETURN(JobEntry * job, Fenced(call.attempt, "ReportCheckpoint", at));
   LiveAttempt& live = *job->live;
-  if (call.hash.empty() || call.step < 0) return InvalidArgument("a checkpoint needs a hash and a step");
+  if (call.hash.empty() || call.step < 0)
+    return InvalidArgument("a checkpoint needs a hash and a step");
   GYRE_RETURN_IF_ERROR(CheckSequence(live, call.sequence));
   if (call.hash == live.last_checkpoint) return live.last_obsolete;
 
@@ -109,13 +115,12 @@ Result<ObsoleteObjects> Coordinator::ReportCheckpoint(const ReportCheckpointCall
   if (call.step > live.record.resumed_from_step.value_or(0)) job->record.losses = 0;
   job->record.tokens_done = std::max(job->record.tokens_done, call.tokens);
   GYRE_RETURN_IF_ERROR(store_->Update(job->record));
-  GYRE_RETURN_IF_ERROR(Note("checkpoint_saved",
-                            {.job = job,
-                             .attempt = live.record.number,
-                             .details = {{"step", call.step},
-                                         {"hash", call.hash},
-                                         {"weights_only", call.weights_only}}},
-                            at));
+  GYRE_RETURN_IF_ERROR(Note(
+      "checkpoint_saved",
+      {.job = job,
+       .attempt = live.record.number,
+       .details = {{"step", call.step}, {"hash", call.hash}, {"weights_only", call.weights_only}}},
+      at));
   return live.last_obsolete;
 }
 
@@ -128,7 +133,8 @@ Result<bool> Coordinator::IsRepeated(const FinishAttemptCall& call) {
          attempt->state == *state && attempt->last_sequence == call.last_sequence;
 }
 
-Result<ObsoleteObjects> Coordinator::FinishAttempt(const FinishAttemptCall& call, const Moment& at) {
+Result<ObsoleteObjects> Coordinator::FinishAttempt(const FinishAttemptCall& call,
+                                                   const Moment& at) {
   GYRE_ASSIGN_OR_RETURN(const bool repeated, IsRepeated(call));
   if (repeated) return ObsoleteObjects{};
   GYRE_ASSIGN_OR_RETURN(JobEntry * job, Fenced(call.attempt, "FinishAttempt", at));

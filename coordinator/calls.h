@@ -1,7 +1,8 @@
 #pragma once
 
-// What is said to a coordinator and what it answers, as plain structs: the two services of proto/gyre/v1 without the
-// wire. The contract of each call stands in the .proto; convert.h translates.
+// What is said to a coordinator and what it answers, as plain structs: the two services of
+// proto/gyre/v1 without the wire. The contract of each call stands in the .proto; convert.h
+// translates.
 
 #include <cstdint>
 #include <limits>

@@ -1,8 +1,9 @@
 #pragma once
 
-// The one thread that changes anything. Calls come in from any thread; whatever has come in while the last commit was
-// being written shares the next one (group commit without a timer: the disk sets the pace). Between calls it wakes up
-// when the scheduler says that time alone will change something.
+// The one thread that changes anything. Calls come in from any thread; whatever has come in while
+// the last commit was being written shares the next one (group commit without a timer: the disk
+// sets the pace). Between calls it wakes up when the scheduler says that time alone will change
+// something.
 
 #include <condition_variable>
 #include <functional>
@@ -23,14 +24,15 @@ class CommitLoop {
   /// Stops.
   ~CommitLoop();
 
-  /// `call.done` is called exactly once, after the commit, from the loop's thread or, after Stop, from this one
-  /// with UNAVAILABLE. Never blocks.
+  /// `call.done` is called exactly once, after the commit, from the loop's thread or, after Stop,
+  /// from this one with UNAVAILABLE. Never blocks.
   void Post(Call call);
 
   /// Posts and waits. For threads that may wait.
   Status Do(std::function<Status(const Moment&)> run);
 
-  /// Runs what was posted before, answers every waiting AcquireLease without a lease, and ends. Idempotent.
+  /// Runs what was posted before, answers every waiting AcquireLease without a lease, and ends.
+  /// Idempotent.
   void Stop();
 
   /// The coordinator's, as of the last commit.

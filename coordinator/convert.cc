@@ -23,21 +23,29 @@ DatasetRecord FromProto(const v1::Dataset& dataset) {
 
 v1::Desire ToProto(WorkerDesire desire) {
   switch (desire) {
-    case WorkerDesire::kContinue: return v1::DESIRE_CONTINUE;
-    case WorkerDesire::kStop: return v1::DESIRE_STOP;
-    case WorkerDesire::kDrop: break;
+    case WorkerDesire::kContinue:
+      return v1::DESIRE_CONTINUE;
+    case WorkerDesire::kStop:
+      return v1::DESIRE_STOP;
+    case WorkerDesire::kDrop:
+      break;
   }
   return v1::DESIRE_DROP;
 }
 
 Result<AttemptOutcome> FromProto(v1::Outcome outcome) {
   switch (outcome) {
-    case v1::OUTCOME_SUCCEEDED: return AttemptOutcome::kSucceeded;
-    case v1::OUTCOME_FAILED: return AttemptOutcome::kFailed;
-    case v1::OUTCOME_STOPPED: return AttemptOutcome::kStopped;
-    case v1::OUTCOME_LOST: return AttemptOutcome::kLost;
-    default: return InvalidArgument("an outcome that this coordinator does not know: " +
-                                    std::to_string(static_cast<int>(outcome)));
+    case v1::OUTCOME_SUCCEEDED:
+      return AttemptOutcome::kSucceeded;
+    case v1::OUTCOME_FAILED:
+      return AttemptOutcome::kFailed;
+    case v1::OUTCOME_STOPPED:
+      return AttemptOutcome::kStopped;
+    case v1::OUTCOME_LOST:
+      return AttemptOutcome::kLost;
+    default:
+      return InvalidArgument("an outcome that this coordinator does not know: " +
+                             std::to_string(static_cast<int>(outcome)));
   }
 }
 
@@ -68,10 +76,10 @@ HeartbeatCall FromProto(const v1::HeartbeatRequest& request) {
   call.incarnation = request.incarnation();
   for (const v1::HeldLease& held : request.held()) {
     const v1::Progress& progress = held.progress();
-    call.held.push_back({held.attempt().job_id(),
-                         held.attempt().attempt(),
-                         {progress.step(), progress.tokens(), progress.tokens_per_second(),
-                          progress.loss()}});
+    call.held.push_back(
+        {held.attempt().job_id(),
+         held.attempt().attempt(),
+         {progress.step(), progress.tokens(), progress.tokens_per_second(), progress.loss()}});
   }
   return call;
 }
@@ -146,7 +154,8 @@ void ToProto(const LeaseReply& reply, v1::Lease* message) {
   message->set_device(reply.device);
 }
 
-void ToProto(const HeartbeatCall& call, const HeartbeatReply& reply, v1::HeartbeatResponse* message) {
+void ToProto(const HeartbeatCall& call, const HeartbeatReply& reply,
+             v1::HeartbeatResponse* message) {
   for (size_t i = 0; i < reply.size(); ++i) {
     v1::LeaseDesire* desire = message->add_desires();
     desire->mutable_attempt()->set_job_id(call.held[i].job);

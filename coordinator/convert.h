@@ -1,6 +1,7 @@
 #pragma once
 
-// Between the wire's messages and the coordinator's structs. No meaning here: what a field says stands in the .proto.
+// Between the wire's messages and the coordinator's structs. No meaning here: what a field says
+// stands in the .proto.
 
 #include "coordinator/calls.h"
 #include "coordinator/store/event_reader.h"
@@ -20,7 +21,8 @@ SubmitCall FromProto(const v1::SubmitRequest& request);
 
 void ToProto(const RegisterReply& reply, v1::RegisterResponse* message);
 void ToProto(const LeaseReply& reply, v1::Lease* message);
-void ToProto(const HeartbeatCall& call, const HeartbeatReply& reply, v1::HeartbeatResponse* message);
+void ToProto(const HeartbeatCall& call, const HeartbeatReply& reply,
+             v1::HeartbeatResponse* message);
 void ToProto(const SubmitReply& reply, v1::SubmittedSweep* message);
 void ToProto(const SweepReply& reply, v1::Sweep* message);
 void ToProto(const RunningJobReply& reply, v1::RunningJob* message);

@@ -12,16 +12,16 @@ Coordinator::Coordinator(std::unique_ptr<Store> store, const Timing& timing,
 
 Result<std::unique_ptr<Coordinator>> Coordinator::Open(std::unique_ptr<Store> store,
                                                        const Timing& timing,
-                                                       CommitListener* listener,
-                                                       const Moment& at) {
+                                                       CommitListener* listener, const Moment& at) {
   std::unique_ptr<Coordinator> coordinator(new Coordinator(std::move(store), timing, listener));
   GYRE_RETURN_IF_ERROR(coordinator->Reload(at));
   Status started;
-  const Call note{[&](const Moment& now) { return coordinator->Note("coordinator_started", {}, now); },
-                  [&](const Status& status) { started = status; }};
+  const Call note{
+      [&](const Moment& now) { return coordinator->Note("coordinator_started", {}, now); },
+      [&](const Status& status) { started = status; }};
   coordinator->Execute({note}, at);
-  GYRE_RETURN_IF_ERROR(started.WithContext("cannot write the database " +
-                                           coordinator->store_->path().string()));
+  GYRE_RETURN_IF_ERROR(
+      started.WithContext("cannot write the database " + coordinator->store_->path().string()));
   return coordinator;
 }
 
@@ -142,8 +142,8 @@ SchedulerView Coordinator::View() {
   }
   for (const auto& [id, offer] : offers_) {
     if (offer.settled) continue;
-    view.offers.push_back(
-        {id, offer.worker, offer.call.slots, offer.call.cpus, offer.call.memory_bytes, offer.ends_at});
+    view.offers.push_back({id, offer.worker, offer.call.slots, offer.call.cpus,
+                           offer.call.memory_bytes, offer.ends_at});
   }
   return view;
 }

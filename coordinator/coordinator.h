@@ -1,13 +1,14 @@
 #pragma once
 
-// The meaning of every call: what a submission queues, what a report changes, what a silent worker costs. It knows no
-// wire, no thread and no clock: calls come in as closures and times as arguments, so that tests and the simulation
-// drive it as the server does.
+// The meaning of every call: what a submission queues, what a report changes, what a silent worker
+// costs. It knows no wire, no thread and no clock: calls come in as closures and times as
+// arguments, so that tests and the simulation drive it as the server does.
 //
-// Everything happens in Execute: one transaction runs the calls that have come in, lets the scheduler decide, and
-// commits; only then are they answered. A call that returns an error has changed nothing. If the transaction fails
-// (a full disk), memory is built anew from the file and each call is run once more in a transaction of its own, so that
-// only those that cannot succeed are refused, with UNAVAILABLE or the store's error; `run` must therefore be repeatable.
+// Everything happens in Execute: one transaction runs the calls that have come in, lets the
+// scheduler decide, and commits; only then are they answered. A call that returns an error has
+// changed nothing. If the transaction fails (a full disk), memory is built anew from the file and
+// each call is run once more in a transaction of its own, so that only those that cannot succeed
+// are refused, with UNAVAILABLE or the store's error; `run` must therefore be repeatable.
 //
 // One thread at a time; commit_loop.h is that thread.
 
@@ -48,10 +49,12 @@ using LeaseAnswer = std::function<void(const std::optional<LeaseReply>&)>;
 class Coordinator {
  public:
   /// Reads the database. `listener` may be null.
-  static Result<std::unique_ptr<Coordinator>> Open(std::unique_ptr<Store> store, const Timing& timing,
-                                                   CommitListener* listener, const Moment& at);
+  static Result<std::unique_ptr<Coordinator>> Open(std::unique_ptr<Store> store,
+                                                   const Timing& timing, CommitListener* listener,
+                                                   const Moment& at);
 
-  /// Runs the calls and whatever is due at this time. Answers when to come back though nobody calls.
+  /// Runs the calls and whatever is due at this time. Answers when to come back though nobody
+  /// calls.
   std::optional<Millis> Execute(const std::vector<Call>& calls, const Moment& at);
 
   /// OK, or why the last transaction that changed something could not be committed.
@@ -60,7 +63,7 @@ class Coordinator {
   int64_t last_event_id() const { return last_event_id_; }
 
   // Calls, inside `run`. Codes: the .proto.
-  Result<std::vector<SubmitReply>> Submit(const Submission& submission, const Moment& at);
+  Result<std::vector<SubmitReply>> Submit(const PreparedSubmission& submission, const Moment& at);
   Result<int> CancelSweep(const std::string& name, const Moment& at);
   Result<int> CancelJob(int64_t job_id, const Moment& at);
   Result<int64_t> FindSweepId(const std::string& name);
@@ -69,7 +72,8 @@ class Coordinator {
   ClusterReply GetCluster();
 
   Result<RegisterReply> Register(const RegisterCall& call, const Moment& at);
-  /// `offer` names the question: the same one again is not a second one. `answer` is called once, after a commit.
+  /// `offer` names the question: the same one again is not a second one. `answer` is called once,
+  /// after a commit.
   Status Acquire(int64_t offer, const AcquireCall& call, LeaseAnswer answer, const Moment& at);
   /// The worker does not wait any longer; `answer` will not be called.
   void Withdraw(int64_t offer);
@@ -81,7 +85,8 @@ class Coordinator {
   /// Answers every waiting AcquireLease without a lease: the coordinator stops.
   void ReleaseOffers();
 
-  /// Re-derives every invariant between memory and database; for tests. INTERNAL names the first that is broken.
+  /// Re-derives every invariant between memory and database; for tests. INTERNAL names the first
+  /// that is broken.
   Status CheckInvariants();
 
  private:
@@ -90,7 +95,7 @@ class Coordinator {
     AcquireCall call;
     LeaseAnswer answer;
     Millis ends_at{0};
-    bool settled = false;              // in this transaction: granted, or its wait is over
+    bool settled = false;  // in this transaction: granted, or its wait is over
     std::optional<LeaseReply> lease;
   };
 
@@ -118,7 +123,8 @@ class Coordinator {
     Json details = Json::object();
   };
   Status Note(const char* kind, EventAbout about, const Moment& at);
-  Status MoveJob(JobEntry& job, JobStep step, const std::string& error, Millis pause, const Moment& at);
+  Status MoveJob(JobEntry& job, JobStep step, const std::string& error, Millis pause,
+                 const Moment& at);
   struct AttemptEnding {
     AttemptStep step = AttemptStep::kLose;
     std::string code = "", error = "";
@@ -126,8 +132,8 @@ class Coordinator {
   };
   static AttemptEnding Lost(std::string why);
   Status EndAttempt(JobEntry& job, const AttemptEnding& ending, const Moment& at);
-  Status AfterAttempt(JobEntry& job, AttemptState ended, bool timed_out, const AttemptEnding& ending,
-                      const Moment& at);
+  Status AfterAttempt(JobEntry& job, AttemptState ended, bool timed_out,
+                      const AttemptEnding& ending, const Moment& at);
   Status GrantJob(int64_t offer, int64_t job_id, const Moment& at);
   Status MarkGone(WorkerEntry& worker, const Moment& at);
   Status StartAttempt(JobEntry& job, const Moment& at);
@@ -150,8 +156,8 @@ class Coordinator {
   Result<SubmitReply> Attach(SweepEntry& sweep, const PreparedSweep& prepared, const Moment& at);
   Result<std::string> Replace(SweepEntry& sweep, const Moment& at);
   Result<SubmitReply> Insert(const PreparedSweep& prepared, bool fresh, const Moment& at);
-  Status InsertJobs(const PreparedSweep& prepared, int64_t sweep_id, const std::vector<int64_t>& variants,
-                    bool fresh, const Moment& at);
+  Status InsertJobs(const PreparedSweep& prepared, int64_t sweep_id,
+                    const std::vector<int64_t>& variants, bool fresh, const Moment& at);
   Result<int> CancelJobs(SweepEntry& sweep, const Moment& at);
   Result<int> CancelOne(JobEntry& job, const Moment& at);
 

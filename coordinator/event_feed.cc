@@ -11,8 +11,7 @@ constexpr int kEventsPerDelivery = 256;
 
 }  // namespace
 
-EventFeed::EventFeed(EventReader reader)
-    : reader_(std::move(reader)), thread_([this] { Run(); }) {}
+EventFeed::EventFeed(EventReader reader) : reader_(std::move(reader)), thread_([this] { Run(); }) {}
 
 EventFeed::~EventFeed() { Stop(); }
 

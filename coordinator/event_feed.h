@@ -1,11 +1,12 @@
 #pragma once
 
-// Events for watchers: each sees every event after the one it names, in order, then new ones as they are committed,
-// with progress mixed in. Events are read from the database, never queued, so a slow watcher costs nothing but its own
-// delay; progress is dropped where a watcher is busy, since a newer one follows.
+// Events for watchers: each sees every event after the one it names, in order, then new ones as
+// they are committed, with progress mixed in. Events are read from the database, never queued, so a
+// slow watcher costs nothing but its own delay; progress is dropped where a watcher is busy, since
+// a newer one follows.
 //
-// Threads: one of its own reads and hands out. Add and Remove may be called from any thread; a sink is called from the
-// feed's thread alone.
+// Threads: one of its own reads and hands out. Add and Remove may be called from any thread; a sink
+// is called from the feed's thread alone.
 
 #include <condition_variable>
 #include <cstdint>
@@ -25,7 +26,8 @@ class EventSink {
  public:
   virtual ~EventSink() = default;
   /// The next ones. Nothing more comes until EventFeed::Ready() is called for it.
-  virtual void Deliver(const std::vector<EventRow>& events, const std::vector<RunningJobReply>& progress) = 0;
+  virtual void Deliver(const std::vector<EventRow>& events,
+                       const std::vector<RunningJobReply>& progress) = 0;
   /// No more will come; the last call.
   virtual void End(const Status& status) = 0;
 };
@@ -36,8 +38,8 @@ class EventFeed : public CommitListener {
   /// Stops.
   ~EventFeed() override;
 
-  /// From the first event with id > `after_id`; -1 = only new ones. `sink` lives until Remove has returned. After Stop,
-  /// End is called at once.
+  /// From the first event with id > `after_id`; -1 = only new ones. `sink` lives until Remove has
+  /// returned. After Stop, End is called at once.
   void Add(EventSink* sink, int64_t after_id, std::optional<int64_t> sweep_id);
   void Ready(EventSink* sink);
   /// No call to the sink is running or will come once it returns. Not from inside a sink's call.

@@ -25,11 +25,13 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Start(const ListenAddress& addre
     const int yes = 1;
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   });
-  server.Get("/healthz", [health = std::move(health)](const httplib::Request&, httplib::Response& response) {
-    const Status status = health();
-    response.status = status.ok() ? 200 : 503;
-    response.set_content(status.ok() ? "ok\n" : status.ToString() + "\n", "text/plain; charset=utf-8");
-  });
+  server.Get("/healthz",
+             [health = std::move(health)](const httplib::Request&, httplib::Response& response) {
+               const Status status = health();
+               response.status = status.ok() ? 200 : 503;
+               response.set_content(status.ok() ? "ok\n" : status.ToString() + "\n",
+                                    "text/plain; charset=utf-8");
+             });
   if (address.port == 0) {
     http->parts_->port = server.bind_to_any_port(address.host.c_str());
   } else if (server.bind_to_port(address.host.c_str(), address.port)) {

@@ -12,8 +12,8 @@ namespace gyre {
 
 class HttpServer {
  public:
-  /// Serves on a thread of its own when it returns. `health` is called from any thread. UNAVAILABLE: the port is in
-  /// use.
+  /// Serves on a thread of its own when it returns. `health` is called from any thread.
+  /// UNAVAILABLE: the port is in use.
   static Result<std::unique_ptr<HttpServer>> Start(const ListenAddress& address,
                                                    std::function<Status()> health);
   /// Stops.

@@ -12,12 +12,24 @@ constexpr size_t kShownNames = 20;
 
 void Count(JobState state, JobCountsReply* counts) {
   switch (state) {
-    case JobState::kQueued: ++counts->queued; break;
-    case JobState::kRunning: ++counts->running; break;
-    case JobState::kSucceeded: ++counts->succeeded; break;
-    case JobState::kFailed: ++counts->failed; break;
-    case JobState::kStoppedEarly: ++counts->stopped_early; break;
-    case JobState::kCanceled: ++counts->canceled; break;
+    case JobState::kQueued:
+      ++counts->queued;
+      break;
+    case JobState::kRunning:
+      ++counts->running;
+      break;
+    case JobState::kSucceeded:
+      ++counts->succeeded;
+      break;
+    case JobState::kFailed:
+      ++counts->failed;
+      break;
+    case JobState::kStoppedEarly:
+      ++counts->stopped_early;
+      break;
+    case JobState::kCanceled:
+      ++counts->canceled;
+      break;
   }
 }
 
@@ -27,7 +39,8 @@ Status Coordinator::NoSuchSweep(const std::string& name) {
   std::string names;
   size_t shown = 0;
   const auto& sweeps = state_.sweeps();
-  for (auto sweep = sweeps.rbegin(); sweep != sweeps.rend() && shown < kShownNames; ++sweep, ++shown) {
+  for (auto sweep = sweeps.rbegin(); sweep != sweeps.rend() && shown < kShownNames;
+       ++sweep, ++shown) {
     names += (names.empty() ? "" : ", ") + sweep->second.record.name;
   }
   return NotFound("no sweep is called '" + name + "'" +
@@ -65,8 +78,8 @@ SweepReply Coordinator::Describe(const SweepEntry& sweep, bool with_jobs) {
     if (!with_jobs) continue;
     if (job.live != nullptr) reply.running.push_back(DescribeRunning(job));
     if (job.record.state == JobState::kFailed) {
-      reply.failures.push_back({id, state_.VariantName(job.record.variant_id), job.record.seed,
-                                job.record.error});
+      reply.failures.push_back(
+          {id, state_.VariantName(job.record.variant_id), job.record.seed, job.record.error});
     }
   }
   return reply;
@@ -127,7 +140,8 @@ Status Coordinator::CheckInvariants() {
     }
     const SweepEntry& sweep = *state_.FindSweep(row.sweep_id);
     const bool queued = sweep.ready.contains(row.id) || sweep.delayed.contains(row.id);
-    if (queued != (row.state == JobState::kQueued)) return Internal(name + " and the queue disagree");
+    if (queued != (row.state == JobState::kQueued))
+      return Internal(name + " and the queue disagree");
     if ((job->live != nullptr) != (row.state == JobState::kRunning)) {
       return Internal(name + " runs without a live attempt, or has one and does not run");
     }
@@ -140,14 +154,16 @@ Status Coordinator::CheckInvariants() {
     const LiveAttempt& attempt = *state_.FindJob(row.job_id)->live;
     if (attempt.record.number != row.number || attempt.record.state != row.state ||
         attempt.record.last_sequence != row.last_sequence) {
-      return Internal("the attempt of job " + std::to_string(row.job_id) + " differs between memory and file");
+      return Internal("the attempt of job " + std::to_string(row.job_id) +
+                      " differs between memory and file");
     }
   }
   for (auto& [id, sweep] : state_.sweeps()) {
     const auto unfinished = std::count_if(sweep.jobs.begin(), sweep.jobs.end(), [&](int64_t job) {
       return !HasEnded(state_.FindJob(job)->record.state);
     });
-    if (unfinished != sweep.unfinished) return Internal("sweep " + std::to_string(id) + " is miscounted");
+    if (unfinished != sweep.unfinished)
+      return Internal("sweep " + std::to_string(id) + " is miscounted");
   }
   return OkStatus();
 }

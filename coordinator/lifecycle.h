@@ -1,16 +1,16 @@
 #pragma once
 
-// The three state machines, as pure functions: what may become what, and why. Each has one writer: the coordinator
-// moves jobs and attempts, the user moves a sweep's intent. Whatever is not in a table here is refused with
-// FAILED_PRECONDITION, so an illegal transition is an error and never a silent overwrite.
+// The three state machines, as pure functions: what may become what, and why. Each has one writer:
+// the coordinator moves jobs and attempts, the user moves a sweep's intent. Whatever is not in a
+// table here is refused with FAILED_PRECONDITION, so an illegal transition is an error and never a
+// silent overwrite.
 //
 // Kinds of events (the column events.kind, and Event.kind on the wire):
 //   coordinator_started
-//   sweep_submitted  sweep_attached  sweep_replaced  sweep_canceled  sweep_finished (every job has ended)
-//   job_requeued  job_succeeded  job_failed  job_canceled  job_cancel_requested
-//   attempt_leased (the job is RUNNING)  attempt_running  attempt_succeeded  attempt_failed  attempt_lost
-//   attempt_stopped
-//   checkpoint_saved  nondeterminism  stale_call_refused
+//   sweep_submitted  sweep_attached  sweep_replaced  sweep_canceled  sweep_finished (every job has
+//   ended) job_requeued  job_succeeded  job_failed  job_canceled  job_cancel_requested
+//   attempt_leased (the job is RUNNING)  attempt_running  attempt_succeeded  attempt_failed
+//   attempt_lost attempt_stopped checkpoint_saved  nondeterminism  stale_call_refused
 //   worker_registered  worker_gone  worker_back
 
 #include <string_view>

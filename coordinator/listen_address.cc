@@ -57,9 +57,10 @@ Result<ListenAddress> ParseListenAddress(const std::string& text) {
   }
   if (address.host == "localhost") address.host = "127.0.0.1";
   if (!IsLoopback(address.host)) {
-    return InvalidArgument("listening on '" + address.host +
-                           "' would let other machines in, which needs TLS and tokens; they are not yet "
-                           "supported. Listen on 127.0.0.1, and reach it from elsewhere through ssh -L");
+    return InvalidArgument(
+        "listening on '" + address.host +
+        "' would let other machines in, which needs TLS and tokens; they are not yet "
+        "supported. Listen on 127.0.0.1, and reach it from elsewhere through ssh -L");
   }
   return address;
 }
@@ -76,8 +77,9 @@ Status CheckPortIsFree(const ListenAddress& address) {
   close(fd);
   if (error == 0) return OkStatus();
   if (error == EADDRINUSE) {
-    return Unavailable("cannot listen on " + address.ToString() +
-                       ": the port is in use, perhaps by another coordinator; stop that, or choose another port");
+    return Unavailable(
+        "cannot listen on " + address.ToString() +
+        ": the port is in use, perhaps by another coordinator; stop that, or choose another port");
   }
   return ErrnoStatus(error, "cannot listen on " + address.ToString());
 }

@@ -16,11 +16,12 @@ struct ListenAddress {
   std::string ToString() const;
 };
 
-/// INVALID_ARGUMENT: not HOST:PORT, or an address that other machines reach: that needs TLS and tokens, which do not
-/// exist yet. "localhost" is 127.0.0.1.
+/// INVALID_ARGUMENT: not HOST:PORT, or an address that other machines reach: that needs TLS and
+/// tokens, which do not exist yet. "localhost" is 127.0.0.1.
 Result<ListenAddress> ParseListenAddress(const std::string& text);
 
-/// UNAVAILABLE: the port is in use; the message names it. Also finds what else keeps a program from listening there.
+/// UNAVAILABLE: the port is in use; the message names it. Also finds what else keeps a program from
+/// listening there.
 Status CheckPortIsFree(const ListenAddress& address);
 
 }  // namespace gyre

@@ -1,5 +1,5 @@
-// The changes that every call is made of: jobs and attempts move by their state machines, each move with its row, its
-// event, and the rows that follow it.
+// The changes that every call is made of: jobs and attempts move by their state machines, each move
+// with its row, its event, and the rows that follow it.
 
 #include <utility>
 
@@ -11,24 +11,35 @@ namespace {
 
 const char* EventOf(JobStep step) {
   switch (step) {
-    case JobStep::kLease: return "attempt_leased";
+    case JobStep::kLease:
+      return "attempt_leased";
     case JobStep::kRequeue:
-    case JobStep::kRevive: return "job_requeued";
-    case JobStep::kSucceed: return "job_succeeded";
-    case JobStep::kFail: return "job_failed";
-    case JobStep::kStopEarly: return "job_stopped_early";
-    case JobStep::kCancel: return "job_canceled";
+    case JobStep::kRevive:
+      return "job_requeued";
+    case JobStep::kSucceed:
+      return "job_succeeded";
+    case JobStep::kFail:
+      return "job_failed";
+    case JobStep::kStopEarly:
+      return "job_stopped_early";
+    case JobStep::kCancel:
+      return "job_canceled";
   }
   return "";
 }
 
 const char* EventOf(AttemptStep step) {
   switch (step) {
-    case AttemptStep::kStart: return "attempt_running";
-    case AttemptStep::kSucceed: return "attempt_succeeded";
-    case AttemptStep::kFail: return "attempt_failed";
-    case AttemptStep::kLose: return "attempt_lost";
-    case AttemptStep::kStop: return "attempt_stopped";
+    case AttemptStep::kStart:
+      return "attempt_running";
+    case AttemptStep::kSucceed:
+      return "attempt_succeeded";
+    case AttemptStep::kFail:
+      return "attempt_failed";
+    case AttemptStep::kLose:
+      return "attempt_lost";
+    case AttemptStep::kStop:
+      return "attempt_stopped";
   }
   return "";
 }
@@ -60,7 +71,8 @@ Status Coordinator::Note(const char* kind, EventAbout about, const Moment& at) {
   event.details = about.details.dump(-1, ' ', false, Json::error_handler_t::replace);
   GYRE_ASSIGN_OR_RETURN(last_event_id_, store_->Append(event, at.wall));
   if (event.sweep_id) {
-    if (SweepEntry* sweep = state_.FindSweep(*event.sweep_id)) sweep->last_event_id = last_event_id_;
+    if (SweepEntry* sweep = state_.FindSweep(*event.sweep_id))
+      sweep->last_event_id = last_event_id_;
   }
   return OkStatus();
 }
@@ -97,9 +109,9 @@ Status Coordinator::StartAttempt(JobEntry& job, const Moment& at) {
   if (job.live->record.state == AttemptState::kRunning) return OkStatus();
   GYRE_ASSIGN_OR_RETURN(job.live->record.state, Next(job.live->record.state, AttemptStep::kStart));
   GYRE_RETURN_IF_ERROR(store_->Update(job.live->record, std::nullopt));
-  return Note(EventOf(AttemptStep::kStart),
-              {.job = &job, .attempt = job.live->record.number, .worker = job.live->record.worker_id},
-              at);
+  return Note(
+      EventOf(AttemptStep::kStart),
+      {.job = &job, .attempt = job.live->record.number, .worker = job.live->record.worker_id}, at);
 }
 
 Status Coordinator::EndAttempt(JobEntry& job, const AttemptEnding& ending, const Moment& at) {

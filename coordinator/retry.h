@@ -1,6 +1,7 @@
 #pragma once
 
-// What becomes of a job whose attempt has ended without success: again, after which pause, or not at all. Pure.
+// What becomes of a job whose attempt has ended without success: again, after which pause, or not
+// at all. Pure.
 
 #include <cstdint>
 #include <string>
@@ -31,8 +32,8 @@ struct RetryDecision {
 RetryDecision DecideRetry(AttemptState ended, const Strikes& strikes, int retry_attempts,
                           Millis backoff, std::string_view code, const std::string& error);
 
-/// backoff, 2 backoff, 4 backoff, ... after the 1st, 2nd, 3rd failure, at most kLongestBackoff (or the backoff itself,
-/// where that is longer).
+/// backoff, 2 backoff, 4 backoff, ... after the 1st, 2nd, 3rd failure, at most kLongestBackoff (or
+/// the backoff itself, where that is longer).
 Millis BackoffAfter(int failures, Millis backoff);
 
 }  // namespace gyre

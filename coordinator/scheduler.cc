@@ -38,8 +38,7 @@ void DecideWorkers(const SchedulerView& view, Millis now, Decisions* decisions) 
 /// The jobs of one sweep that may start now, in order of id.
 class RunnableJobs {
  public:
-  RunnableJobs(const QueueView& queue, Millis now)
-      : queue_(queue), ready_(queue.ready->begin()) {
+  RunnableJobs(const QueueView& queue, Millis now) : queue_(queue), ready_(queue.ready->begin()) {
     for (const auto& [job, not_before] : *queue.delayed) {
       if (not_before <= now) due_.push_back(job);
     }
@@ -70,13 +69,15 @@ void DecideGrants(const SchedulerView& view, Millis now, Decisions* decisions) {
   });
 
   const auto is_gone = [&](int64_t worker) {
-    return std::find(decisions->gone.begin(), decisions->gone.end(), worker) != decisions->gone.end();
+    return std::find(decisions->gone.begin(), decisions->gone.end(), worker) !=
+           decisions->gone.end();
   };
   std::vector<bool> taken(view.offers.size(), false);
   for (const QueueView* queue : queues) {
     RunnableJobs jobs(*queue, now);
     for (size_t i = 0; i < view.offers.size(); ++i) {
-      if (taken[i] || !Fits(queue->needs, view.offers[i]) || is_gone(view.offers[i].worker)) continue;
+      if (taken[i] || !Fits(queue->needs, view.offers[i]) || is_gone(view.offers[i].worker))
+        continue;
       const std::optional<int64_t> job = jobs.Take();
       if (!job) break;
       taken[i] = true;

@@ -1,12 +1,14 @@
 #pragma once
 
-// What should happen now: which leases are over, which jobs ran for too long, which workers are gone, and who gets
-// which job. A pure function of a view and a time; it performs nothing, and whatever it does not answer does not
-// happen. The coordinator carries the decisions out and asks again, so one pass never sees its own effects: a lease
-// that expires in this pass frees its job for the next one.
+// What should happen now: which leases are over, which jobs ran for too long, which workers are
+// gone, and who gets which job. A pure function of a view and a time; it performs nothing, and
+// whatever it does not answer does not happen. The coordinator carries the decisions out and asks
+// again, so one pass never sees its own effects: a lease that expires in this pass frees its job
+// for the next one.
 //
-// Order of jobs: sweeps by priority (higher first), then by age; inside a sweep by job id, which is seed by seed, so
-// that whole comparisons appear early. A job that cannot be placed does not hold up the sweeps behind it.
+// Order of jobs: sweeps by priority (higher first), then by age; inside a sweep by job id, which is
+// seed by seed, so that whole comparisons appear early. A job that cannot be placed does not hold
+// up the sweeps behind it.
 
 #include <cstdint>
 #include <map>
@@ -73,12 +75,12 @@ struct EndedLease {
 };
 
 struct Decisions {
-  std::vector<EndedLease> expired;        // the attempt is LOST
-  std::vector<EndedLease> timed_out;      // its worker is told to stop
-  std::vector<int64_t> gone;              // workers
-  std::vector<Grant> grants;              // one a job, one an offer
-  std::vector<int64_t> unanswered;        // offers whose wait is over
-  std::optional<Millis> next;             // when time alone will change the decisions; absent = never
+  std::vector<EndedLease> expired;    // the attempt is LOST
+  std::vector<EndedLease> timed_out;  // its worker is told to stop
+  std::vector<int64_t> gone;          // workers
+  std::vector<Grant> grants;          // one a job, one an offer
+  std::vector<int64_t> unanswered;    // offers whose wait is over
+  std::optional<Millis> next;         // when time alone will change the decisions; absent = never
   friend bool operator==(const Decisions&, const Decisions&) = default;
   /// Whether carrying these out may make room for others at the same time.
   bool FreesJobs() const { return !expired.empty(); }

@@ -26,7 +26,8 @@ constexpr int kMaxThreads = 64;             // of calls that may take their time
 constexpr int64_t kShutdownDeadlineMs = 2000;
 
 void Configure(grpc::ServerBuilder* builder) {
-  // Else a second coordinator could listen on the same port, and each would get half of the workers.
+  // Else a second coordinator could listen on the same port, and each would get half of the
+  // workers.
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder->SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder->SetMaxSendMessageSize(kMaxMessageBytes);
@@ -76,8 +77,9 @@ Result<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(const Server
                         Coordinator::Open(std::move(store), options.timing, parts.feed.get(),
                                           {clock.Now(), clock.WallTime()}));
   parts.loop = std::make_unique<CommitLoop>(*parts.coordinator, clock);
-  parts.sweeps = std::make_unique<SweepServiceAdapter>(*parts.coordinator, *parts.loop, *parts.feed,
-                                                       FileParser(), options.database);
+  parts.sweeps = std::make_unique<SweepServiceAdapter>(
+      *parts.coordinator, *parts.loop, *parts.feed, options.parser ? options.parser : FileParser(),
+      options.database);
   parts.workers = std::make_unique<WorkerServiceAdapter>(*parts.coordinator, *parts.loop);
 
   grpc::ServerBuilder builder;
@@ -92,9 +94,8 @@ Result<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(const Server
   }
   parts.address.port = port;
   if (http) {
-    GYRE_ASSIGN_OR_RETURN(parts.http, HttpServer::Start(*http, [loop = parts.loop.get()] {
-                            return loop->health();
-                          }));
+    GYRE_ASSIGN_OR_RETURN(
+        parts.http, HttpServer::Start(*http, [loop = parts.loop.get()] { return loop->health(); }));
   }
   LogInfo("coordinator listens on " + parts.address.ToString() + ", database " +
           options.database.string());

@@ -1,31 +1,35 @@
 #pragma once
 
-// A whole coordinator behind a port: database, scheduler, the gRPC services, and /healthz. `gyre coordinator` is one
-// in a process of its own, `gyre run` starts one inside itself.
-// Threads: Start and Shutdown are called from one thread; everything inside has its own.
+// A whole coordinator behind a port: database, scheduler, the gRPC services, and /healthz. `gyre
+// coordinator` is one in a process of its own, `gyre run` starts one inside itself. Threads: Start
+// and Shutdown are called from one thread; everything inside has its own.
 
 #include <filesystem>
 #include <memory>
 #include <string>
 
 #include "base/status.h"
+#include "coordinator/submission.h"
 #include "coordinator/timing.h"
 
 namespace gyre {
 
 struct ServerOptions {
-  /// HOST:PORT, only of this machine for now (127.0.0.1, localhost, [::1]). Port 0 takes a free one.
+  /// HOST:PORT, only of this machine for now (127.0.0.1, localhost, [::1]). Port 0 takes a free
+  /// one.
   std::string listen = "127.0.0.1:7470";
   std::string http;  // HOST:PORT for /healthz; empty = none
   std::filesystem::path database = "results.db";
   Timing timing;
+  SweepParser parser;  // what reads submitted files; empty = the sweep language
 };
 
 class CoordinatorServer {
  public:
-  /// Serves when it returns. INVALID_ARGUMENT: an address that cannot be, or is not of this machine (TLS and tokens
-  /// come first). UNAVAILABLE: the port is in use, or the database is by another coordinator; the message names it.
-  /// DATA_LOSS, FAILED_PRECONDITION: the file is damaged, no database, not Gyre's, or from a newer version.
+  /// Serves when it returns. INVALID_ARGUMENT: an address that cannot be, or is not of this machine
+  /// (TLS and tokens come first). UNAVAILABLE: the port is in use, or the database is by another
+  /// coordinator; the message names it. DATA_LOSS, FAILED_PRECONDITION: the file is damaged, no
+  /// database, not Gyre's, or from a newer version.
   static Result<std::unique_ptr<CoordinatorServer>> Start(const ServerOptions& options);
 
   /// Shuts down.
@@ -36,7 +40,8 @@ class CoordinatorServer {
   /// "127.0.0.1:PORT", as a client wants it.
   std::string address() const;
 
-  /// Ends open streams, answers what waits, commits, closes the database. A few seconds at most. Once.
+  /// Ends open streams, answers what waits, commits, closes the database. A few seconds at most.
+  /// Once.
   void Shutdown();
 
  private:

@@ -1,10 +1,11 @@
 #pragma once
 
-// What the coordinator holds in memory: the database's sweeps, jobs, live attempts and workers, indexed for the
-// scheduler, and beside them what is never written: when leases expire, who was heard when, progress.
+// What the coordinator holds in memory: the database's sweeps, jobs, live attempts and workers,
+// indexed for the scheduler, and beside them what is never written: when leases expire, who was
+// heard when, progress.
 //
-// Memory follows the database. When a transaction fails, the state is built anew from the file, as after a restart;
-// so nothing here needs to be undone.
+// Memory follows the database. When a transaction fails, the state is built anew from the file, as
+// after a restart; so nothing here needs to be undone.
 
 #include <cstdint>
 #include <map>
@@ -26,8 +27,9 @@ namespace gyre {
 struct LiveAttempt {
   AttemptRecord record;
   Millis leased_at{0}, expires_at{0};
-  int64_t granted_at_heartbeat = 0;  // how many heartbeats of its worker had come when it was granted
-  bool timed_out = false;            // its worker is told to stop
+  int64_t granted_at_heartbeat =
+      0;                   // how many heartbeats of its worker had come when it was granted
+  bool timed_out = false;  // its worker is told to stop
   AttemptProgress progress;
   // The last checkpoint report and its answer, should it come again.
   std::string last_checkpoint;
@@ -42,10 +44,10 @@ struct JobEntry {
 
 struct SweepEntry {
   SweepRecord record;
-  std::vector<int64_t> jobs;             // in order of id
-  std::set<int64_t> ready;               // QUEUED, may start now
-  std::map<int64_t, Millis> delayed;     // QUEUED, not before
-  int unfinished = 0;                    // QUEUED or RUNNING, followers included
+  std::vector<int64_t> jobs;          // in order of id
+  std::set<int64_t> ready;            // QUEUED, may start now
+  std::map<int64_t, Millis> delayed;  // QUEUED, not before
+  int unfinished = 0;                 // QUEUED or RUNNING, followers included
   int64_t last_event_id = 0;
 };
 
@@ -60,8 +62,8 @@ struct WorkerEntry {
 class State {
  public:
   State() = default;
-  /// As after a coordinator's start: every lease and worker gets the first grace, every job that has failed before
-  /// waits for its whole pause again.
+  /// As after a coordinator's start: every lease and worker gets the first grace, every job that
+  /// has failed before waits for its whole pause again.
   State(Snapshot snapshot, const Timing& timing, const Moment& at);
 
   SweepEntry* FindSweep(int64_t id);

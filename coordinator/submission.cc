@@ -42,13 +42,15 @@ PreparedVariant PrepareVariant(const Variant& variant) {
 Status CheckDatasets(const SweepSpec& spec) {
   for (const Variant& variant : spec.variants) {
     std::string missing;
-    if (variant.train_dataset.empty()) missing = "its training text " + variant.config.data.train.dump();
+    if (variant.train_dataset.empty())
+      missing = "its training text " + variant.config.data.train.dump();
     for (const auto& [name, hash] : variant.validation_datasets) {
       if (hash.empty() && missing.empty()) missing = "its validation set '" + name + "'";
     }
     if (!missing.empty()) {
-      return FailedPrecondition("sweep " + spec.name + ", variant '" + variant.name + "': " + missing +
-                                " is not among the data sets that came with the submission; prepare it first");
+      return FailedPrecondition(
+          "sweep " + spec.name + ", variant '" + variant.name + "': " + missing +
+          " is not among the data sets that came with the submission; prepare it first");
     }
   }
   return OkStatus();
@@ -63,19 +65,20 @@ std::string ResolvedJson(const SweepSpec& spec) {
                         {"train_dataset", variant.train_dataset},
                         {"validation_datasets", variant.validation_datasets}});
   }
-  const Json resolved = {{"sweep", spec.name},
-                         {"description", spec.description},
-                         {"question", spec.question},
-                         {"variants", std::move(variants)},
-                         {"seeds", spec.seeds},
-                         {"baseline", spec.baseline},
-                         {"priority", spec.priority},
-                         {"resources",
-                          {{"gpus", spec.resources.gpus},
-                           {"cpus", spec.resources.cpus},
-                           {"memory_bytes", spec.resources.memory_bytes}}},
-                         {"retry", {{"attempts", spec.retry_attempts}, {"backoff_ms", spec.retry_backoff_ms}}},
-                         {"timeout_ms", spec.timeout_ms}};
+  const Json resolved = {
+      {"sweep", spec.name},
+      {"description", spec.description},
+      {"question", spec.question},
+      {"variants", std::move(variants)},
+      {"seeds", spec.seeds},
+      {"baseline", spec.baseline},
+      {"priority", spec.priority},
+      {"resources",
+       {{"gpus", spec.resources.gpus},
+        {"cpus", spec.resources.cpus},
+        {"memory_bytes", spec.resources.memory_bytes}}},
+      {"retry", {{"attempts", spec.retry_attempts}, {"backoff_ms", spec.retry_backoff_ms}}},
+      {"timeout_ms", spec.timeout_ms}};
   return resolved.dump();
 }
 
@@ -107,7 +110,7 @@ PreparedSweep PrepareSweep(const SweepSpec& spec, const SubmitCall& call) {
 
 }  // namespace
 
-Result<Submission> PrepareSubmission(const SubmitCall& call, const SweepParser& parser) {
+Result<PreparedSubmission> PrepareSubmission(const SubmitCall& call, const SweepParser& parser) {
   SpecOptions options;
   if (!call.file.empty()) options.file = call.file;
   if (!call.folder.empty()) options.folder = call.folder;
@@ -119,7 +122,7 @@ Result<Submission> PrepareSubmission(const SubmitCall& call, const SweepParser& 
   };
   GYRE_ASSIGN_OR_RETURN(const std::vector<SweepSpec> specs, parser(call.yaml, options));
 
-  Submission submission;
+  PreparedSubmission submission;
   submission.replace = call.replace;
   submission.fresh = call.fresh;
   std::set<std::string> names;

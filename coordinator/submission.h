@@ -1,7 +1,7 @@
 #pragma once
 
-// A submitted file, parsed and made ready for the database, before the coordinator looks at it: pure, so that it
-// can take its time on another thread.
+// A submitted file, parsed and made ready for the database, before the coordinator looks at it:
+// pure, so that it can take its time on another thread.
 
 #include <functional>
 #include <string>
@@ -27,17 +27,18 @@ struct PreparedSweep {
   std::vector<std::string> notes;
 };
 
-struct Submission {
+struct PreparedSubmission {
   std::vector<PreparedSweep> sweeps;
   std::vector<DatasetRecord> datasets;
   bool replace = false, fresh = false;
 };
 
-/// What reads the file: ParseSweeps with its diagnostics as one INVALID_ARGUMENT, or what a test puts in its place.
-using SweepParser =
-    std::function<Result<std::vector<SweepSpec>>(const std::string& yaml, const SpecOptions& options)>;
+/// What reads the file: ParseSweeps with its diagnostics as one INVALID_ARGUMENT, or what a test
+/// puts in its place.
+using SweepParser = std::function<Result<std::vector<SweepSpec>>(const std::string& yaml,
+                                                                 const SpecOptions& options)>;
 
 /// The parser's error, or FAILED_PRECONDITION: a data set is not among call.datasets.
-Result<Submission> PrepareSubmission(const SubmitCall& call, const SweepParser& parser);
+Result<PreparedSubmission> PrepareSubmission(const SubmitCall& call, const SweepParser& parser);
 
 }  // namespace gyre

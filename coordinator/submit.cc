@@ -6,17 +6,19 @@
 
 namespace gyre {
 
-Result<std::vector<SubmitReply>> Coordinator::Submit(const Submission& submission, const Moment& at) {
+Result<std::vector<SubmitReply>> Coordinator::Submit(const PreparedSubmission& submission,
+                                                     const Moment& at) {
   // All of them or none: refuse before anything is written.
   for (const PreparedSweep& prepared : submission.sweeps) {
     const SweepEntry* existing = state_.FindSweep(prepared.record.name);
     if (existing == nullptr || submission.replace || submission.fresh) continue;
     GYRE_ASSIGN_OR_RETURN(const bool same, IsSame(*existing, prepared));
     if (!same) {
-      return AlreadyExists("a sweep named '" + prepared.record.name +
-                           "' with other content exists (submitted " + existing->record.submitted_at +
-                           "); choose another name, or replace it with --replace: finished jobs with "
-                           "the same identity are reused");
+      return AlreadyExists(
+          "a sweep named '" + prepared.record.name + "' with other content exists (submitted " +
+          existing->record.submitted_at +
+          "); choose another name, or replace it with --replace: finished jobs with "
+          "the same identity are reused");
     }
   }
   for (const DatasetRecord& dataset : submission.datasets) {
@@ -90,8 +92,8 @@ Result<SubmitReply> Coordinator::Attach(SweepEntry& sweep, const PreparedSweep& 
     job.record.ran_ms = 0;
     GYRE_RETURN_IF_ERROR(MoveJob(job, JobStep::kRevive, "", Millis(0), at));
   }
-  GYRE_RETURN_IF_ERROR(Note("sweep_attached",
-                            {.sweep = sweep.record.id, .details = {{"requeued", requeued}}}, at));
+  GYRE_RETURN_IF_ERROR(
+      Note("sweep_attached", {.sweep = sweep.record.id, .details = {{"requeued", requeued}}}, at));
   SubmitReply reply = CountJobs(sweep);
   reply.attached = true;
   reply.requeued = requeued;
@@ -109,7 +111,8 @@ Result<std::string> Coordinator::Replace(SweepEntry& sweep, const Moment& at) {
   return name;
 }
 
-Result<SubmitReply> Coordinator::Insert(const PreparedSweep& prepared, bool fresh, const Moment& at) {
+Result<SubmitReply> Coordinator::Insert(const PreparedSweep& prepared, bool fresh,
+                                        const Moment& at) {
   SweepRecord record = prepared.record;
   record.submitted_at = FormatUtc(at.wall);
   GYRE_ASSIGN_OR_RETURN(record.id, store_->Insert(record, at.wall));
@@ -134,12 +137,11 @@ Result<SubmitReply> Coordinator::Insert(const PreparedSweep& prepared, bool fres
 
   SubmitReply reply = CountJobs(sweep);
   reply.notes = prepared.notes;
-  GYRE_RETURN_IF_ERROR(Note("sweep_submitted",
-                            {.sweep = sweep.record.id,
-                             .details = {{"name", sweep.record.name},
-                                         {"jobs", reply.jobs},
-                                         {"reused", reply.reused}}},
-                            at));
+  GYRE_RETURN_IF_ERROR(Note(
+      "sweep_submitted",
+      {.sweep = sweep.record.id,
+       .details = {{"name", sweep.record.name}, {"jobs", reply.jobs}, {"reused", reply.reused}}},
+      at));
   if (sweep.unfinished == 0) {
     GYRE_RETURN_IF_ERROR(Note("sweep_finished", {.sweep = sweep.record.id}, at));
   }
@@ -198,7 +200,8 @@ Result<int> Coordinator::CancelJobs(SweepEntry& sweep, const Moment& at) {
   int canceled = 0;
   for (const int64_t id : sweep.jobs) {
     JobEntry& job = *state_.FindJob(id);
-    if (job.record.reused_from || HasEnded(job.record.state) || job.record.cancel_requested) continue;
+    if (job.record.reused_from || HasEnded(job.record.state) || job.record.cancel_requested)
+      continue;
     GYRE_ASSIGN_OR_RETURN(const int jobs, CancelOne(job, at));
     canceled += jobs;
   }
@@ -214,7 +217,8 @@ Result<int> Coordinator::CancelJob(int64_t job_id, const Moment& at) {
                               std::string(Name(job->record.state)));
   }
   if (job->record.reused_from) {
-    return FailedPrecondition("job " + std::to_string(job_id) + " is the same piece of work as job " +
+    return FailedPrecondition("job " + std::to_string(job_id) +
+                              " is the same piece of work as job " +
                               std::to_string(*job->record.reused_from) + "; cancel that one");
   }
   return CancelOne(*job, at);
@@ -228,7 +232,8 @@ Result<int> Coordinator::CancelOne(JobEntry& job, const Moment& at) {
   }
   job.record.cancel_requested = true;
   GYRE_RETURN_IF_ERROR(store_->Update(job.record));
-  GYRE_RETURN_IF_ERROR(Note("job_cancel_requested", {.job = &job, .attempt = job.record.attempt}, at));
+  GYRE_RETURN_IF_ERROR(
+      Note("job_cancel_requested", {.job = &job, .attempt = job.record.attempt}, at));
   return jobs;
 }
 

@@ -13,7 +13,7 @@ namespace gyre {
 
 grpc::Status SweepServiceAdapter::Submit(grpc::ServerContext*, const v1::SubmitRequest* request,
                                          v1::SubmitResponse* response) {
-  const Result<Submission> submission = PrepareSubmission(FromProto(*request), parser_);
+  const Result<PreparedSubmission> submission = PrepareSubmission(FromProto(*request), parser_);
   if (!submission.ok()) return ToGrpcStatus(submission.status());
   std::vector<SubmitReply> replies;
   const Status status = loop_.Do([&](const Moment& at) -> Status {

@@ -1,7 +1,7 @@
 #pragma once
 
-// The gRPC face of what people ask. Calls that may take their time (parsing a file, SQL) run on threads of gRPC's own,
-// which are bounded; watching holds no thread.
+// The gRPC face of what people ask. Calls that may take their time (parsing a file, SQL) run on
+// threads of gRPC's own, which are bounded; watching holds no thread.
 
 #include <filesystem>
 

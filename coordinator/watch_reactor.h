@@ -1,7 +1,8 @@
 #pragma once
 
-// One open WatchEvents stream: between the feed's thread, which delivers, and gRPC's, which write and cancel. One write
-// at a time; the stream is finished exactly once, by whoever comes to an idle stream with a reason to end it.
+// One open WatchEvents stream: between the feed's thread, which delivers, and gRPC's, which write
+// and cancel. One write at a time; the stream is finished exactly once, by whoever comes to an idle
+// stream with a reason to end it.
 
 #include <mutex>
 #include <optional>
@@ -14,7 +15,8 @@ namespace gyre {
 
 class WatchReactor final : public grpc::ServerWriteReactor<v1::Event>, public EventSink {
  public:
-  /// Deletes itself when gRPC is done with it. Until Begin or End is called it stays open, even if the client has gone.
+  /// Deletes itself when gRPC is done with it. Until Begin or End is called it stays open, even if
+  /// the client has gone.
   explicit WatchReactor(EventFeed& feed) : feed_(feed) {}
 
   void Begin(int64_t after_id, std::optional<int64_t> sweep_id);

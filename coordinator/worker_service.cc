@@ -51,7 +51,8 @@ class LeaseReactor final : public grpc::ServerUnaryReactor {
   CommitLoop& loop_;
   const int64_t offer_;
   v1::AcquireLeaseResponse* const response_;
-  // Whoever sets it finishes the call; for everybody else the reactor may be gone. So it lives as long as the closures.
+  // Whoever sets it finishes the call; for everybody else the reactor may be gone. So it lives as
+  // long as the closures.
   const std::shared_ptr<std::atomic<bool>> answered_ = std::make_shared<std::atomic<bool>>(false);
 };
 
@@ -79,7 +80,9 @@ grpc::ServerUnaryReactor* WorkerServiceAdapter::Register(grpc::CallbackServerCon
                                                          v1::RegisterResponse* response) {
   return Answer<RegisterReply>(
       context, loop_,
-      [this, call = FromProto(*request)](const Moment& at) { return coordinator_.Register(call, at); },
+      [this, call = FromProto(*request)](const Moment& at) {
+        return coordinator_.Register(call, at);
+      },
       [response](const RegisterReply& reply) { ToProto(reply, response); });
 }
 

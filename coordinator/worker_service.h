@@ -1,7 +1,7 @@
 #pragma once
 
-// The gRPC face of what workers say: each call becomes a struct, goes to the commit loop, and is answered from there.
-// Nothing waits on a thread of gRPC's, however many workers wait for work.
+// The gRPC face of what workers say: each call becomes a struct, goes to the commit loop, and is
+// answered from there. Nothing waits on a thread of gRPC's, however many workers wait for work.
 
 #include <atomic>
 

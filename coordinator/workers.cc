@@ -1,4 +1,5 @@
-// What workers say of themselves: that they are there, that they want work, that they still hold their leases.
+// What workers say of themselves: that they are there, that they want work, that they still hold
+// their leases.
 
 #include <algorithm>
 #include <utility>
@@ -18,7 +19,8 @@ constexpr int kMaxSlots = 4096;
 Result<WorkerEntry*> Coordinator::KnownWorker(const std::string& incarnation) {
   if (WorkerEntry* worker = state_.FindWorkerByIncarnation(incarnation)) return worker;
   if (replaced_incarnations_.contains(incarnation)) {
-    return FailedPrecondition("another worker of the same name has registered since; two workers may not share a name");
+    return FailedPrecondition(
+        "another worker of the same name has registered since; two workers may not share a name");
   }
   return NotFound("this coordinator does not know the worker; it has to register");
 }
@@ -37,15 +39,16 @@ Status Coordinator::Heard(WorkerEntry& worker, const Moment& at) {
 
 Result<RegisterReply> Coordinator::Register(const RegisterCall& call, const Moment& at) {
   if (call.protocol != kProtocolVersion) {
-    return FailedPrecondition("the worker speaks protocol version " + std::to_string(call.protocol) +
-                              " and this coordinator " + std::to_string(kProtocolVersion) +
-                              "; use the same Gyre on both");
+    return FailedPrecondition("the worker speaks protocol version " +
+                              std::to_string(call.protocol) + " and this coordinator " +
+                              std::to_string(kProtocolVersion) + "; use the same Gyre on both");
   }
   if (call.name.empty() || call.incarnation.empty() || call.slots < 1 || call.slots > kMaxSlots) {
     return InvalidArgument("a worker needs a name, an incarnation, and 1 to " +
                            std::to_string(kMaxSlots) + " slots");
   }
-  if (replaced_incarnations_.contains(call.incarnation)) return KnownWorker(call.incarnation).status();
+  if (replaced_incarnations_.contains(call.incarnation))
+    return KnownWorker(call.incarnation).status();
 
   WorkerRecord record;
   record.name = call.name;
@@ -66,7 +69,8 @@ Result<RegisterReply> Coordinator::Register(const RegisterCall& call, const Mome
       replaced_incarnations_.insert(worker->record.incarnation);
       const std::set<int64_t> jobs = worker->jobs;
       for (const int64_t job : jobs) {
-        GYRE_RETURN_IF_ERROR(EndAttempt(*state_.FindJob(job), Lost("its worker was started anew"), at));
+        GYRE_RETURN_IF_ERROR(
+            EndAttempt(*state_.FindJob(job), Lost("its worker was started anew"), at));
       }
       EndOffersOf(*worker);
       state_.SetIncarnation(*worker, call.incarnation);
@@ -79,10 +83,9 @@ Result<RegisterReply> Coordinator::Register(const RegisterCall& call, const Mome
   worker->last_seen_written = at.wall;
   GYRE_RETURN_IF_ERROR(store_->SetDevices(worker->record));
   if (anew) {
-    GYRE_RETURN_IF_ERROR(Note("worker_registered",
-                              {.worker = record.id,
-                               .details = {{"name", record.name}, {"slots", record.slots}}},
-                              at));
+    GYRE_RETURN_IF_ERROR(Note(
+        "worker_registered",
+        {.worker = record.id, .details = {{"name", record.name}, {"slots", record.slots}}}, at));
   }
   return RegisterReply{record.id, timing_.heartbeat, timing_.lease};
 }
@@ -95,7 +98,8 @@ Status Coordinator::Acquire(int64_t offer, const AcquireCall& call, LeaseAnswer 
   if (offers_.contains(offer)) return OkStatus();
   EndOffersOf(*worker);
   const Millis wait = std::clamp(call.wait, Millis(0), timing_.longest_wait);
-  offers_[offer] = Offer{worker->record.id, call, std::move(answer), at.now + wait, false, std::nullopt};
+  offers_[offer] =
+      Offer{worker->record.id, call, std::move(answer), at.now + wait, false, std::nullopt};
   return OkStatus();
 }
 
@@ -137,8 +141,8 @@ Result<HeartbeatReply> Coordinator::Heartbeat(const HeartbeatCall& call, const M
     listed.insert(held.job);
     GYRE_RETURN_IF_ERROR(StartAttempt(*state_.FindJob(held.job), at));
   }
-  // The answer that granted a lease may still be on its way when this heartbeat left; a second one without it tells
-  // that the answer was lost.
+  // The answer that granted a lease may still be on its way when this heartbeat left; a second one
+  // without it tells that the answer was lost.
   const std::set<int64_t> jobs = worker->jobs;
   for (const int64_t id : jobs) {
     JobEntry& job = *state_.FindJob(id);

@@ -162,14 +162,16 @@ std::string Statement::Text(int column) const {
 int Statement::Type(int column) const { return sqlite3_column_type(statement_, column); }
 
 Result<Database> Database::OpenForWriting(const std::filesystem::path& path) {
-  GYRE_ASSIGN_OR_RETURN(sqlite3* const handle, Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+  GYRE_ASSIGN_OR_RETURN(sqlite3* const handle,
+                        Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
   Database database(handle);
   const auto configure = [&]() -> Status {
     GYRE_ASSIGN_OR_RETURN(Statement journal, database.Prepare("PRAGMA journal_mode=WAL"));
     GYRE_ASSIGN_OR_RETURN(const bool row, journal.Step());
     if (!row || journal.Text(0) != "wal") {
-      return FailedPrecondition("its folder does not support SQLite's write-ahead log (WAL); "
-                                "keep the database on a local disk");
+      return FailedPrecondition(
+          "its folder does not support SQLite's write-ahead log (WAL); "
+          "keep the database on a local disk");
     }
     journal.Reset();
     return database.Execute("PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON");
@@ -182,7 +184,8 @@ Result<Database> Database::OpenForWriting(const std::filesystem::path& path) {
 
 Result<Database> Database::OpenReadOnly(const std::filesystem::path& path) {
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return NotFound("there is no database " + path.string());
+  if (!std::filesystem::exists(path, error))
+    return NotFound("there is no database " + path.string());
   GYRE_ASSIGN_OR_RETURN(sqlite3* const handle, Open(path, SQLITE_OPEN_READONLY));
   Database database(handle);
   // The first read is what finds a file that is no database.

@@ -1,10 +1,11 @@
 #pragma once
 
-// SQLite as the rest of Gyre sees it: a connection, prepared statements, values. The only users are coordinator/store
-// (the one writer) and results/ (readers). Errors carry SQLite's text; SQLITE_FULL is RESOURCE_EXHAUSTED, SQLITE_BUSY
-// UNAVAILABLE, SQLITE_NOTADB and SQLITE_CORRUPT DATA_LOSS, SQLITE_CONSTRAINT FAILED_PRECONDITION, a fault of the SQL
-// text or a refusal of the authorizer INVALID_ARGUMENT, sqlite3_interrupt CANCELLED.
-// A connection belongs to one thread at a time.
+// SQLite as the rest of Gyre sees it: a connection, prepared statements, values. The only users are
+// coordinator/store (the one writer) and results/ (readers). Errors carry SQLite's text;
+// SQLITE_FULL is RESOURCE_EXHAUSTED, SQLITE_BUSY UNAVAILABLE, SQLITE_NOTADB and SQLITE_CORRUPT
+// DATA_LOSS, SQLITE_CONSTRAINT FAILED_PRECONDITION, a fault of the SQL text or a refusal of the
+// authorizer INVALID_ARGUMENT, sqlite3_interrupt CANCELLED. A connection belongs to one thread at a
+// time.
 
 #include <cstdint>
 #include <filesystem>
@@ -23,8 +24,8 @@ namespace gyre {
 
 class Database;
 
-/// A prepared statement. Bind 1, 2, ...; Step() until it answers false; columns count from 0. It resets itself at the
-/// end, at an error, and when it is bound again after a Step().
+/// A prepared statement. Bind 1, 2, ...; Step() until it answers false; columns count from 0. It
+/// resets itself at the end, at an error, and when it is bound again after a Step().
 class Statement {
  public:
   Statement(Statement&& other) noexcept;
@@ -53,8 +54,8 @@ class Statement {
   std::string ColumnName(int column) const;
   bool IsNull(int column) const;
   int64_t Int(int column) const;
-  double Real(int column) const;        // NaN if NULL
-  std::string Text(int column) const;   // empty if NULL
+  double Real(int column) const;       // NaN if NULL
+  std::string Text(int column) const;  // empty if NULL
   /// SQLite's storage class: SQLITE_INTEGER, _FLOAT, _TEXT, _BLOB, _NULL (1..5).
   int Type(int column) const;
 
@@ -69,7 +70,8 @@ class Statement {
 
 class Database {
  public:
-  /// Creates the file where there is none; WAL, synchronous=FULL, foreign keys on, a busy timeout of 5 s.
+  /// Creates the file where there is none; WAL, synchronous=FULL, foreign keys on, a busy timeout
+  /// of 5 s.
   static Result<Database> OpenForWriting(const std::filesystem::path& path);
   /// NOT_FOUND where there is none. Never writes, also beside a running writer.
   static Result<Database> OpenReadOnly(const std::filesystem::path& path);

@@ -20,9 +20,8 @@ std::optional<int64_t> OptionalInt(const Statement& rows, int column) {
 Result<EventReader> EventReader::Open(const std::filesystem::path& path) {
   GYRE_ASSIGN_OR_RETURN(Database database, Database::OpenReadOnly(path));
   GYRE_ASSIGN_OR_RETURN(Statement all, database.Prepare(kSelect + "ORDER BY e.id LIMIT ?3"));
-  GYRE_ASSIGN_OR_RETURN(
-      Statement of_sweep,
-      database.Prepare(kSelect + "AND e.sweep_id = ?4 ORDER BY e.id LIMIT ?3"));
+  GYRE_ASSIGN_OR_RETURN(Statement of_sweep,
+                        database.Prepare(kSelect + "AND e.sweep_id = ?4 ORDER BY e.id LIMIT ?3"));
   return EventReader(std::move(database), std::move(all), std::move(of_sweep));
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The rows of the database that the coordinator reads back, as plain structs. What a column means stands in
-// schema_sql.h. Times are milliseconds since 1970 UTC, and text in the file.
+// The rows of the database that the coordinator reads back, as plain structs. What a column means
+// stands in schema_sql.h. Times are milliseconds since 1970 UTC, and text in the file.
 
 #include <cstdint>
 #include <optional>

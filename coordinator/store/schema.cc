@@ -45,13 +45,15 @@ Status MigrateSchema(const Database& database) {
   GYRE_ASSIGN_OR_RETURN(const int64_t tables,
                         QueryInt(database, "SELECT count(*) FROM sqlite_schema"));
   if (application != kApplicationId && (application != 0 || tables != 0)) {
-    return FailedPrecondition("it is an SQLite database, but not one of Gyre's; choose another file");
+    return FailedPrecondition(
+        "it is an SQLite database, but not one of Gyre's; choose another file");
   }
   GYRE_ASSIGN_OR_RETURN(int64_t version, QueryInt(database, "PRAGMA user_version"));
   if (version > SchemaVersion()) {
     return FailedPrecondition("it was written by a newer Gyre (schema version " +
                               std::to_string(version) + ", this program knows up to " +
-                              std::to_string(SchemaVersion()) + "); use that version or a newer one");
+                              std::to_string(SchemaVersion()) +
+                              "); use that version or a newer one");
   }
   for (; version < SchemaVersion(); ++version) {
     GYRE_RETURN_IF_ERROR(Migrate(database, version));

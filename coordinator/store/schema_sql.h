@@ -207,8 +207,9 @@ CREATE TABLE head_scores (        -- what one head looks at
 );
 )sql";
 
-// A twin or a reused row has no points of its own: coalesce(reused_from, id) names the job that has.
-// The square root is Newton's iteration, so that clients built without SQLite's math functions read it too.
+// A twin or a reused row has no points of its own: coalesce(reused_from, id) names the job that
+// has. The square root is Newton's iteration, so that clients built without SQLite's math functions
+// read it too.
 inline constexpr char kViewsSql[] = R"sql(
 CREATE VIEW curves AS             -- every value of every curve
 SELECT s.name AS sweep, v.name AS variant, j.seed AS seed, v.theta AS theta, v.p AS p,

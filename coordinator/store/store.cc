@@ -87,8 +87,7 @@ Result<JobRecord> ReadJob(const Statement& rows) {
 }
 
 Result<std::vector<JobRecord>> LoadJobs(const Database& database) {
-  GYRE_ASSIGN_OR_RETURN(Statement rows,
-                        database.Prepare(std::string(kJobColumns) + "ORDER BY id"));
+  GYRE_ASSIGN_OR_RETURN(Statement rows, database.Prepare(std::string(kJobColumns) + "ORDER BY id"));
   std::vector<JobRecord> jobs;
   while (true) {
     GYRE_ASSIGN_OR_RETURN(const bool row, rows.Step());
@@ -224,8 +223,7 @@ Result<bool> Store::Step(Statement* statement) {
 }
 
 Result<std::optional<AttemptRecord>> Store::FindAttempt(int64_t job_id, int number) {
-  static const std::string sql =
-      std::string(kAttemptColumns) + "WHERE job_id = ? AND number = ?";
+  static const std::string sql = std::string(kAttemptColumns) + "WHERE job_id = ? AND number = ?";
   GYRE_ASSIGN_OR_RETURN(Statement * rows, Bound(sql.c_str(), job_id, number));
   GYRE_ASSIGN_OR_RETURN(const bool row, Step(rows));
   if (!row) return std::optional<AttemptRecord>();

@@ -1,12 +1,13 @@
 #pragma once
 
-// The results database as the coordinator writes it: one transaction at a time, prepared statements, rows as records.
-// It decides nothing. It guards two things by itself, inside the transaction: an attempt's rows change only while the
-// attempt is live, the job's current one, and leased to the worker and incarnation that asks (fencing); and one
-// coordinator at a time has the file (a lock on FILE.lock).
+// The results database as the coordinator writes it: one transaction at a time, prepared
+// statements, rows as records. It decides nothing. It guards two things by itself, inside the
+// transaction: an attempt's rows change only while the attempt is live, the job's current one, and
+// leased to the worker and incarnation that asks (fencing); and one coordinator at a time has the
+// file (a lock on FILE.lock).
 //
-// Once a statement inside a transaction has failed, `failed()` is true and the transaction must be rolled back.
-// One thread at a time.
+// Once a statement inside a transaction has failed, `failed()` is true and the transaction must be
+// rolled back. One thread at a time.
 
 #include <filesystem>
 #include <memory>
@@ -27,8 +28,8 @@ namespace gyre {
 struct Snapshot {
   std::vector<SweepRecord> sweeps;
   std::vector<VariantRecord> variants;
-  std::vector<JobRecord> jobs;           // in order of id
-  std::vector<AttemptRecord> live;       // LEASED or RUNNING
+  std::vector<JobRecord> jobs;      // in order of id
+  std::vector<AttemptRecord> live;  // LEASED or RUNNING
   std::vector<WorkerRecord> workers;
   int64_t last_event_id = 0;
 };
@@ -46,8 +47,8 @@ struct Nondeterminism {
 
 class Store {
  public:
-  /// UNAVAILABLE: another coordinator has the file. DATA_LOSS: damaged, or no database. FAILED_PRECONDITION: somebody
-  /// else's, or from a newer program. Messages name the file.
+  /// UNAVAILABLE: another coordinator has the file. DATA_LOSS: damaged, or no database.
+  /// FAILED_PRECONDITION: somebody else's, or from a newer program. Messages name the file.
   static Result<std::unique_ptr<Store>> Open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
@@ -79,7 +80,8 @@ class Store {
 
   // Attempts.
   Status Insert(const AttemptRecord& attempt);
-  /// Writes what may change of a live attempt; `ended_at` when its state has ended. FAILED_PRECONDITION: fenced off.
+  /// Writes what may change of a live attempt; `ended_at` when its state has ended.
+  /// FAILED_PRECONDITION: fenced off.
   Status Update(const AttemptRecord& attempt, std::optional<Millis> ended_at);
   Result<std::optional<AttemptRecord>> FindAttempt(int64_t job_id, int number);
   Result<LeaseDetails> DetailsOf(int64_t job_id);

@@ -8,9 +8,7 @@ namespace gyre {
 namespace {
 
 // As the file holds them: whatever is not finite is NULL.
-bool SameValue(double a, double b) {
-  return std::isfinite(a) ? a == b : !std::isfinite(b);
-}
+bool SameValue(double a, double b) { return std::isfinite(a) ? a == b : !std::isfinite(b); }
 
 }  // namespace
 
@@ -32,8 +30,8 @@ Status Store::Update(const AttemptRecord& attempt, std::optional<Millis> ended_a
           "AND state IN ('LEASED', 'RUNNING') "
           "AND number = (SELECT attempt FROM jobs WHERE id = job_id)",
           Name(attempt.state), attempt.last_sequence, ended, attempt.error, attempt.error_code,
-          attempt.peak_memory_bytes, attempt.tokens_per_second, attempt.fingerprint,
-          attempt.job_id, attempt.number, attempt.worker_id, attempt.incarnation));
+          attempt.peak_memory_bytes, attempt.tokens_per_second, attempt.fingerprint, attempt.job_id,
+          attempt.number, attempt.worker_id, attempt.incarnation));
   if (database_.Changes() == 1) return OkStatus();
   return Noted(FailedPrecondition("attempt " + std::to_string(attempt.number) + " of job " +
                                   std::to_string(attempt.job_id) + " is not the current one"));

@@ -122,8 +122,8 @@ Result<int64_t> Store::Append(const EventRecord& event, Millis wall) {
   GYRE_RETURN_IF_ERROR(
       Run("INSERT INTO events (at, kind, sweep_id, job_id, attempt, worker_id, details) "
           "VALUES (?,?,?,?,?,?,?)",
-          FormatUtc(wall), event.kind, event.sweep_id, event.job_id, event.attempt,
-          event.worker_id, event.details));
+          FormatUtc(wall), event.kind, event.sweep_id, event.job_id, event.attempt, event.worker_id,
+          event.details));
   return database_.LastInsertId();
 }
 

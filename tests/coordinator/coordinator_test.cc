@@ -38,18 +38,22 @@ TEST_F(LifeOfJobs, FromSubmissionToComparison) {
     EXPECT_EQ(lease.attempt, 1);
     EXPECT_EQ(lease.variant, job % 2 == 1 ? "a" : "b");
     const AttemptRef ref = Ref(lease, "w1");
-    ASSERT_TRUE(Report(ref, 1, {{"austen/loss", 5, 500, 2.0 + job}, {"train/loss", 1, 10, 3}}).ok());
+    ASSERT_TRUE(
+        Report(ref, 1, {{"austen/loss", 5, 500, 2.0 + job}, {"train/loss", 1, 10, 3}}).ok());
     ASSERT_TRUE(Report(ref, 2, {{"austen/loss", 10, 1000, 1.0 * job}}).ok());
     ASSERT_TRUE(Finish(ref, AttemptOutcome::kSucceeded, 2).ok());
   }
   EXPECT_FALSE(Acquire("w1")->has_value());
   EXPECT_EQ(Jobs(), "1|SUCCEEDED; 2|SUCCEEDED; 3|SUCCEEDED; 4|SUCCEEDED");
-  EXPECT_EQ(Sql("SELECT sweep, variant, n, mean, round(std, 12) FROM comparison WHERE metric = 'austen/loss'"),
+  EXPECT_EQ(Sql("SELECT sweep, variant, n, mean, round(std, 12) FROM comparison WHERE metric = "
+                "'austen/loss'"),
             "s|a|2|2.0|1.414213562373; s|b|2|3.0|1.414213562373");
-  EXPECT_EQ(Sql("SELECT variant, seed, step, value FROM final WHERE metric = 'austen/loss' ORDER BY 1, 2"),
+  EXPECT_EQ(Sql("SELECT variant, seed, step, value FROM final WHERE metric = 'austen/loss' ORDER "
+                "BY 1, 2"),
             "a|0|10|1.0; a|1|10|3.0; b|0|10|2.0; b|1|10|4.0");
   EXPECT_EQ(Sql("SELECT count(*) FROM curves"), "12");
-  EXPECT_EQ(Sql("SELECT kind FROM events WHERE sweep_id = 1 ORDER BY id DESC LIMIT 1"), "sweep_finished");
+  EXPECT_EQ(Sql("SELECT kind FROM events WHERE sweep_id = 1 ORDER BY id DESC LIMIT 1"),
+            "sweep_finished");
   EXPECT_EQ(Sweep("s").jobs.succeeded, 4);
   EXPECT_EQ(Sweep("s").tokens_done, 4000);
 }
@@ -57,7 +61,8 @@ TEST_F(LifeOfJobs, FromSubmissionToComparison) {
 TEST_F(LifeOfJobs, ALeaseCarriesTheTrainersJob) {
   const LeaseReply lease = Leased();
   const Json job = Json::parse(lease.job);
-  EXPECT_EQ(job, Json::parse(R"({"config": {"model": {"hidden_size": 8}}, "seed": 0, "key": "key-a0",
+  EXPECT_EQ(job,
+            Json::parse(R"({"config": {"model": {"hidden_size": 8}}, "seed": 0, "key": "key-a0",
       "datasets": {"train": "train-hash", "validation": {"austen": "validation-hash"}}})"));
   EXPECT_EQ(lease.checkpoint_hash, "");
   EXPECT_EQ(lease.lease, Millis(12000));
@@ -77,7 +82,8 @@ TEST_F(LifeOfJobs, HeartbeatsKeepALeaseAndSilenceLosesIt) {
   EXPECT_EQ(Jobs(), "1|RUNNING");
   Advance(Millis(1));
   EXPECT_EQ(Jobs(), "1|QUEUED");
-  EXPECT_EQ(Sql("SELECT state, error FROM attempts"), "LOST|its worker was silent for longer than its lease");
+  EXPECT_EQ(Sql("SELECT state, error FROM attempts"),
+            "LOST|its worker was silent for longer than its lease");
   EXPECT_EQ(Sql("SELECT state FROM workers"), "GONE");
   EXPECT_EQ(Sql("SELECT job_state, attempt_state, worker FROM failures"), "QUEUED|LOST|w");
 
@@ -86,9 +92,11 @@ TEST_F(LifeOfJobs, HeartbeatsKeepALeaseAndSilenceLosesIt) {
   EXPECT_EQ(Sql("SELECT state FROM workers"), "ACTIVE");
   const Result<int64_t> late = Report(Ref(lease, "w1"), 1, {{"m", 1, 10, 1}});
   EXPECT_EQ(late.status().code(), StatusCode::kFailedPrecondition);
-  EXPECT_EQ(late.status().message(), "attempt 1 of job 1 is over; the job's current attempt is 1, and the job is QUEUED");
+  EXPECT_EQ(late.status().message(),
+            "attempt 1 of job 1 is over; the job's current attempt is 1, and the job is QUEUED");
   EXPECT_EQ(Sql("SELECT count(*) FROM points"), "0");
-  EXPECT_EQ(Sql("SELECT job_id, attempt, details ->> 'call' FROM events WHERE kind = 'stale_call_refused'"),
+  EXPECT_EQ(Sql("SELECT job_id, attempt, details ->> 'call' FROM events WHERE kind = "
+                "'stale_call_refused'"),
             "1|1|ReportPoints");
 }
 
@@ -105,28 +113,35 @@ TEST_F(LifeOfJobs, ALostJobGoesOnFromItsCheckpointElsewhere) {
   EXPECT_EQ(second.checkpoint_hash, "hash-1");
   EXPECT_EQ(second.checkpoint_step, 1);
   // The zombie is fenced off, whatever it says.
-  EXPECT_EQ(Report(Ref(first, "w1"), 2, {{"m", 3, 30, 99}}).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Report(Ref(first, "w1"), 2, {{"m", 3, 30, 99}}).status().code(),
+            StatusCode::kFailedPrecondition);
   EXPECT_EQ(Save(Ref(first, "w1"), 3, "hash-x").status().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(Finish(Ref(first, "w1"), AttemptOutcome::kSucceeded, 1).status().code(),
             StatusCode::kFailedPrecondition);
   // Its number with another's incarnation does not help either.
-  EXPECT_EQ(Report({second.job_id, 2, "w1"}, 1, {}).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Report({second.job_id, 2, "w1"}, 1, {}).status().code(),
+            StatusCode::kFailedPrecondition);
 
   ASSERT_TRUE(Report(Ref(second, "v1"), 1, {{"m", 2, 20, 2.5}, {"m", 3, 30, 3.5}}).ok());
   ASSERT_TRUE(Finish(Ref(second, "v1"), AttemptOutcome::kSucceeded, 1).ok());
   EXPECT_EQ(Sql("SELECT step, value, attempt FROM points"), "1|1.5|1; 2|2.5|2; 3|3.5|2");
-  EXPECT_EQ(Sql("SELECT number, state, resumed_from_step FROM attempts"), "1|LOST|NULL; 2|SUCCEEDED|1");
+  EXPECT_EQ(Sql("SELECT number, state, resumed_from_step FROM attempts"),
+            "1|LOST|NULL; 2|SUCCEEDED|1");
   EXPECT_EQ(Sql("SELECT count(*) FROM events WHERE kind = 'nondeterminism'"), "0");
 }
 
 TEST_F(LifeOfJobs, AnotherValueUnderTheSameFingerprintIsAnEvent) {
   const LeaseReply first = Leased();
-  ASSERT_TRUE(Report(Ref(first, "w1"), 1, {{"m", 1, 10, 1.5}, {"m", 2, 20, NAN}, {"m", 3, 30, 3}}).ok());
+  ASSERT_TRUE(
+      Report(Ref(first, "w1"), 1, {{"m", 1, 10, 1.5}, {"m", 2, 20, NAN}, {"m", 3, 30, 3}}).ok());
   ASSERT_TRUE(Finish(Ref(first, "w1"), AttemptOutcome::kStopped, 1).ok());
   const LeaseReply second = Again();
-  ASSERT_TRUE(Report(Ref(second, "w1"), 1, {{"m", 1, 10, 1.25}, {"m", 2, 20, INFINITY}, {"m", 3, 30, 3}}).ok());
+  ASSERT_TRUE(
+      Report(Ref(second, "w1"), 1, {{"m", 1, 10, 1.25}, {"m", 2, 20, INFINITY}, {"m", 3, 30, 3}})
+          .ok());
   EXPECT_EQ(Sql("SELECT value FROM points"), "1.25; NULL; 3.0");
-  EXPECT_EQ(Sql("SELECT details ->> 'metric', details ->> 'step', details -> 'before', details -> 'after' "
+  EXPECT_EQ(Sql("SELECT details ->> 'metric', details ->> 'step', details -> 'before', details -> "
+                "'after' "
                 "FROM events WHERE kind = 'nondeterminism'"),
             R"(m|1|{"attempt":1,"value":1.5}|{"attempt":2,"value":1.25})");
   ASSERT_TRUE(Finish(Ref(second, "w1"), AttemptOutcome::kStopped, 1).ok());
@@ -146,11 +161,13 @@ TEST_F(LifeOfJobs, BatchesComeOnceAndInOrder) {
   EXPECT_EQ(*Report(ref, 1, {{"m", 1, 10, 77}}), 2);
   EXPECT_EQ(Report(ref, 4, {}).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(Sql("SELECT step, value FROM points"), "1|1.0; 2|2.0");
-  EXPECT_EQ(Finish(ref, AttemptOutcome::kSucceeded, 3).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Finish(ref, AttemptOutcome::kSucceeded, 3).status().code(),
+            StatusCode::kInvalidArgument);
   EXPECT_EQ(Jobs(), "1|RUNNING");
   EXPECT_TRUE(Finish(ref, AttemptOutcome::kSucceeded, 2).ok());
   EXPECT_TRUE(Finish(ref, AttemptOutcome::kSucceeded, 2).ok());  // its answer was lost
-  EXPECT_EQ(Finish(ref, AttemptOutcome::kFailed, 2).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Finish(ref, AttemptOutcome::kFailed, 2).status().code(),
+            StatusCode::kFailedPrecondition);
   EXPECT_EQ(Sql("SELECT count(*) FROM events WHERE kind = 'job_succeeded'"), "1");
 }
 
@@ -193,11 +210,13 @@ TEST_F(LifeOfJobs, FailuresAreTriedAgainAfterAPauseAndThenNoMore) {
   Advance(Millis(9999));
   EXPECT_FALSE(Acquire("w1")->has_value());
   Advance(Millis(1));
-  ASSERT_TRUE(Finish(Ref(Again(), "w1"), AttemptOutcome::kFailed, 0, "out of luck", "INTERNAL").ok());
+  ASSERT_TRUE(
+      Finish(Ref(Again(), "w1"), AttemptOutcome::kFailed, 0, "out of luck", "INTERNAL").ok());
   Advance(Millis(10000));
   EXPECT_FALSE(Acquire("w1")->has_value());  // the second pause is twice as long
   Advance(Millis(10000));
-  ASSERT_TRUE(Finish(Ref(Again(), "w1"), AttemptOutcome::kFailed, 0, "out of luck", "INTERNAL").ok());
+  ASSERT_TRUE(
+      Finish(Ref(Again(), "w1"), AttemptOutcome::kFailed, 0, "out of luck", "INTERNAL").ok());
   EXPECT_EQ(Jobs(), "1|FAILED");
   ASSERT_THAT(Sweep("s").failures, testing::SizeIs(1));
   EXPECT_EQ(Sweep("s").failures[0].error, "out of luck");
@@ -205,7 +224,8 @@ TEST_F(LifeOfJobs, FailuresAreTriedAgainAfterAPauseAndThenNoMore) {
 }
 
 TEST_F(LifeOfJobs, WhatTheUserMustFixFailsAtOnce) {
-  ASSERT_TRUE(Finish(Ref(Leased(), "w1"), AttemptOutcome::kFailed, 0, "p is 2", "INVALID_ARGUMENT").ok());
+  ASSERT_TRUE(
+      Finish(Ref(Leased(), "w1"), AttemptOutcome::kFailed, 0, "p is 2", "INVALID_ARGUMENT").ok());
   EXPECT_EQ(Jobs(), "1|FAILED");
 }
 
@@ -246,7 +266,8 @@ TEST_F(LifeOfJobs, AnUnknownWorkerIsAskedToRegister) {
   EXPECT_EQ(Beat("nobody", {}).status().code(), StatusCode::kNotFound);
   EXPECT_EQ(Acquire("nobody").status().code(), StatusCode::kNotFound);
   RegisterCall call{.name = "w", .incarnation = "w1", .protocol = 99, .slots = 1};
-  const auto answer = Get<RegisterReply>([&](const Moment& at) { return coordinator_->Register(call, at); });
+  const auto answer =
+      Get<RegisterReply>([&](const Moment& at) { return coordinator_->Register(call, at); });
   EXPECT_EQ(answer.status().code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(answer.status().message(), HasSubstr("99"));
 }
@@ -328,7 +349,9 @@ TEST_F(LifeOfJobs, ADivergedJobHasSucceededAndIsLeftOutOfMeans) {
   call.outcome = AttemptOutcome::kSucceeded;
   call.last_sequence = 1;
   call.diverged_at_step = 9;
-  ASSERT_TRUE(Get<ObsoleteObjects>([&](const Moment& at) { return coordinator_->FinishAttempt(call, at); }).ok());
+  ASSERT_TRUE(Get<ObsoleteObjects>([&](const Moment& at) {
+                return coordinator_->FinishAttempt(call, at);
+              }).ok());
   const LeaseReply second = Again();
   ASSERT_TRUE(Report(Ref(second, "w1"), 1, {{"m", 9, 90, 4}}).ok());
   ASSERT_TRUE(Finish(Ref(second, "w1"), AttemptOutcome::kSucceeded, 1).ok());

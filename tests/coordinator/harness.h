@@ -1,6 +1,7 @@
 #pragma once
 
-// A coordinator on a temporary database, with a time that tests set, and workers that are a few lines of test.
+// A coordinator on a temporary database, with a time that tests set, and workers that are a few
+// lines of test.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -21,11 +22,13 @@ namespace gyre {
 inline constexpr Millis kStart{1'000'000};
 inline constexpr Millis kWallStart{1'780'000'000'000};
 
-/// A sweep called `name` of variants a, b, c, ... with seeds 0, 1, 2, ..., each job with a key of its own.
+/// A sweep called `name` of variants a, b, c, ... with seeds 0, 1, 2, ..., each job with a key of
+/// its own.
 inline PreparedSweep MakeSweep(const std::string& name, int variants, int seeds) {
   PreparedSweep sweep;
   sweep.record.name = name;
-  sweep.record.resolved = R"({"sweep":")" + name + "\",\"size\":" + std::to_string(variants * 1000 + seeds) + "}";
+  sweep.record.resolved =
+      R"({"sweep":")" + name + "\",\"size\":" + std::to_string(variants * 1000 + seeds) + "}";
   for (int v = 0; v < variants; ++v) {
     PreparedVariant variant;
     variant.record.name = std::string(1, static_cast<char>('a' + v));
@@ -42,14 +45,16 @@ inline PreparedSweep MakeSweep(const std::string& name, int variants, int seeds)
   }
   for (int seed = 0; seed < seeds; ++seed) {
     for (int v = 0; v < variants; ++v) {
-      const std::string key = "key-" + sweep.variants[static_cast<size_t>(v)].record.name + std::to_string(seed);
+      const std::string key =
+          "key-" + sweep.variants[static_cast<size_t>(v)].record.name + std::to_string(seed);
       sweep.jobs.push_back({v, static_cast<uint64_t>(seed), key, std::nullopt});
     }
   }
   return sweep;
 }
 
-/// In memory where there is such a place: the tests commit often, and what they look at does not depend on the disk.
+/// In memory where there is such a place: the tests commit often, and what they look at does not
+/// depend on the disk.
 inline std::filesystem::path ScratchFolder(const std::string& name) {
   const std::filesystem::path memory = "/dev/shm";
   const std::filesystem::path parent =
@@ -75,7 +80,8 @@ class CoordinatorTest : public testing::Test {
     coordinator_.reset();
     Result<std::unique_ptr<Store>> store = Store::Open(path_);
     ASSERT_TRUE(store.ok()) << store.status();
-    Result<std::unique_ptr<Coordinator>> coordinator = Coordinator::Open(*std::move(store), {}, nullptr, at());
+    Result<std::unique_ptr<Coordinator>> coordinator =
+        Coordinator::Open(*std::move(store), {}, nullptr, at());
     ASSERT_TRUE(coordinator.ok()) << coordinator.status();
     coordinator_ = *std::move(coordinator);
   }
@@ -105,7 +111,7 @@ class CoordinatorTest : public testing::Test {
   }
 
   Result<SubmitReply> Submit(PreparedSweep sweep, bool replace = false, bool fresh = false) {
-    Submission submission;
+    PreparedSubmission submission;
     submission.sweeps.push_back(std::move(sweep));
     submission.replace = replace;
     submission.fresh = fresh;
@@ -123,7 +129,9 @@ class CoordinatorTest : public testing::Test {
     call.slots = slots;
     call.cpus = slots;
     call.memory_bytes = int64_t{1} << 30;
-    return Get<RegisterReply>([&](const Moment& moment) { return coordinator_->Register(call, moment); }).status();
+    return Get<RegisterReply>(
+               [&](const Moment& moment) { return coordinator_->Register(call, moment); })
+        .status();
   }
 
   /// Asks and does not wait.
@@ -144,12 +152,13 @@ class CoordinatorTest : public testing::Test {
   }
 
   Result<HeartbeatReply> Beat(const std::string& incarnation, std::vector<HeldAttempt> held) {
-    return Get<HeartbeatReply>(
-        [&](const Moment& moment) { return coordinator_->Heartbeat({incarnation, held}, moment); });
+    return Get<HeartbeatReply>([&](const Moment& moment) {
+      return coordinator_->Heartbeat({incarnation, held}, moment);
+    });
   }
 
-  Result<int64_t> Report(const AttemptRef& attempt, int64_t sequence, std::vector<PointRecord> points,
-                         const std::string& fingerprint = "cpu") {
+  Result<int64_t> Report(const AttemptRef& attempt, int64_t sequence,
+                         std::vector<PointRecord> points, const std::string& fingerprint = "cpu") {
     return Get<int64_t>([&](const Moment& moment) {
       return coordinator_->ReportPoints({attempt, sequence, points, fingerprint}, moment);
     });
@@ -158,12 +167,14 @@ class CoordinatorTest : public testing::Test {
   Result<ObsoleteObjects> Save(const AttemptRef& attempt, int64_t step, const std::string& hash,
                                bool weights_only = false) {
     return Get<ObsoleteObjects>([&](const Moment& moment) {
-      return coordinator_->ReportCheckpoint({attempt, step, step * 10, hash, 5, weights_only, 0}, moment);
+      return coordinator_->ReportCheckpoint({attempt, step, step * 10, hash, 5, weights_only, 0},
+                                            moment);
     });
   }
 
-  Result<ObsoleteObjects> Finish(const AttemptRef& attempt, AttemptOutcome outcome, int64_t last_sequence = 0,
-                                 const std::string& error = "", const std::string& code = "") {
+  Result<ObsoleteObjects> Finish(const AttemptRef& attempt, AttemptOutcome outcome,
+                                 int64_t last_sequence = 0, const std::string& error = "",
+                                 const std::string& code = "") {
     FinishAttemptCall call;
     call.attempt = attempt;
     call.outcome = outcome;
@@ -171,7 +182,8 @@ class CoordinatorTest : public testing::Test {
     call.error = error;
     call.error_code = code;
     call.tokens = outcome == AttemptOutcome::kSucceeded ? 1000 : 0;
-    return Get<ObsoleteObjects>([&](const Moment& moment) { return coordinator_->FinishAttempt(call, moment); });
+    return Get<ObsoleteObjects>(
+        [&](const Moment& moment) { return coordinator_->FinishAttempt(call, moment); });
   }
 
   SweepReply Sweep(const std::string& name) {

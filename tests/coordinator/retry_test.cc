@@ -8,7 +8,8 @@ namespace {
 constexpr Millis kBackoff{10'000};
 
 TEST(Retry, FailuresCountAgainstTheTries) {
-  RetryDecision retry = DecideRetry(AttemptState::kFailed, {.failures = 1}, 3, kBackoff, "INTERNAL", "no");
+  RetryDecision retry =
+      DecideRetry(AttemptState::kFailed, {.failures = 1}, 3, kBackoff, "INTERNAL", "no");
   EXPECT_TRUE(retry.again);
   EXPECT_EQ(retry.pause, kBackoff);
   retry = DecideRetry(AttemptState::kFailed, {.failures = 2}, 3, kBackoff, "INTERNAL", "no");
@@ -20,7 +21,9 @@ TEST(Retry, FailuresCountAgainstTheTries) {
 }
 
 TEST(Retry, WhatTheUserMustFixIsNotTriedAgain) {
-  EXPECT_FALSE(DecideRetry(AttemptState::kFailed, {.failures = 1}, 3, kBackoff, "INVALID_ARGUMENT", "no").again);
+  EXPECT_FALSE(
+      DecideRetry(AttemptState::kFailed, {.failures = 1}, 3, kBackoff, "INVALID_ARGUMENT", "no")
+          .again);
 }
 
 TEST(Retry, LossesHaveALimitOfTheirOwn) {

@@ -9,10 +9,13 @@
 namespace gyre {
 
 void PrintTo(const Decisions& decisions, std::ostream* out) {
-  for (const EndedLease& lease : decisions.expired) *out << " expired " << lease.job << "#" << lease.attempt;
-  for (const EndedLease& lease : decisions.timed_out) *out << " timed out " << lease.job << "#" << lease.attempt;
+  for (const EndedLease& lease : decisions.expired)
+    *out << " expired " << lease.job << "#" << lease.attempt;
+  for (const EndedLease& lease : decisions.timed_out)
+    *out << " timed out " << lease.job << "#" << lease.attempt;
   for (const int64_t worker : decisions.gone) *out << " gone " << worker;
-  for (const Grant& grant : decisions.grants) *out << " grant " << grant.job << " to " << grant.offer;
+  for (const Grant& grant : decisions.grants)
+    *out << " grant " << grant.job << " to " << grant.offer;
   for (const int64_t offer : decisions.unanswered) *out << " unanswered " << offer;
   if (decisions.next) *out << " next " << decisions.next->count();
 }
@@ -29,7 +32,8 @@ class SchedulerTest : public testing::Test {
     std::map<int64_t, Millis> delayed;
   };
 
-  QueueView& AddSweep(int64_t sweep, std::set<int64_t> ready, std::map<int64_t, Millis> delayed = {}) {
+  QueueView& AddSweep(int64_t sweep, std::set<int64_t> ready,
+                      std::map<int64_t, Millis> delayed = {}) {
     Queue& queue = queues_[sweep] = {std::move(ready), std::move(delayed)};
     view_.queues.push_back({sweep, 0, SweepIntent::kActive, {}, &queue.ready, &queue.delayed});
     return view_.queues.back();

@@ -78,7 +78,8 @@ TEST_F(Submitting, FinishedJobsOfAnySweepAreReused) {
 
 TEST_F(Submitting, FreshRunsAnew) {
   ASSERT_TRUE(Submit(MakeSweep("s", 1, 1)).ok());
-  EXPECT_TRUE(Submit(MakeSweep("s", 1, 1), false, /*fresh=*/true)->attached);  // nothing has finished yet
+  EXPECT_TRUE(
+      Submit(MakeSweep("s", 1, 1), false, /*fresh=*/true)->attached);  // nothing has finished yet
   RunAll();
   const auto fresh = Submit(MakeSweep("s", 1, 1), false, /*fresh=*/true);
   ASSERT_TRUE(fresh.ok()) << fresh.status();
@@ -96,7 +97,8 @@ TEST_F(Submitting, TwinsFollowTheirOrigin) {
   const auto submitted = Submit(sweep);
   ASSERT_TRUE(submitted.ok());
   EXPECT_EQ(submitted->reused, 2);
-  EXPECT_EQ(Sql("SELECT id, state, reused_from FROM jobs"), "1|QUEUED|NULL; 2|QUEUED|1; 3|QUEUED|1");
+  EXPECT_EQ(Sql("SELECT id, state, reused_from FROM jobs"),
+            "1|QUEUED|NULL; 2|QUEUED|1; 3|QUEUED|1");
   ASSERT_TRUE(Register("w", "w1").ok());
   registered_ = true;
   ASSERT_TRUE(Acquire("w1")->has_value());
@@ -114,10 +116,10 @@ TEST_F(Submitting, TwinsFollowTheirOrigin) {
 
 TEST_F(Submitting, AllOfAFileOrNothing) {
   ASSERT_TRUE(Submit(MakeSweep("taken", 1, 1)).ok());
-  Submission both;
+  PreparedSubmission both;
   both.sweeps = {MakeSweep("new", 1, 1), MakeSweep("taken", 1, 2)};
-  const auto refused =
-      Get<std::vector<SubmitReply>>([&](const Moment& at) { return coordinator_->Submit(both, at); });
+  const auto refused = Get<std::vector<SubmitReply>>(
+      [&](const Moment& at) { return coordinator_->Submit(both, at); });
   EXPECT_EQ(refused.status().code(), StatusCode::kAlreadyExists);
   EXPECT_EQ(Sql("SELECT name FROM sweeps"), "taken");
 }

@@ -26,7 +26,9 @@ TEST_F(DatabaseTest, ValuesComeBackAsTheyWereBound) {
   ASSERT_TRUE(db->Execute("CREATE TABLE t (i, r, x, n, o)").ok());
   auto insert = db->Prepare("INSERT INTO t VALUES (?,?,?,?,?)");
   ASSERT_TRUE(insert.ok()) << insert.status();
-  insert->Bind(1, std::numeric_limits<int64_t>::min()).Bind(2, 0.1).Bind(3, std::string_view("a\0b", 3));
+  insert->Bind(1, std::numeric_limits<int64_t>::min())
+      .Bind(2, 0.1)
+      .Bind(3, std::string_view("a\0b", 3));
   insert->Bind(4, std::nan("")).Bind(5, std::optional<std::string>());
   ASSERT_TRUE(insert->Run().ok());
   insert->Bind(1, 7).Bind(2, -std::numeric_limits<double>::infinity()).Bind(3, std::string_view());
@@ -73,12 +75,14 @@ TEST_F(DatabaseTest, FaultsHaveTheirCodes) {
 
 TEST_F(DatabaseTest, AFileThatIsNoDatabaseIsNamed) {
   std::ofstream(path_) << std::string(5000, 'x');
-  for (const Status& status : {Database::OpenForWriting(path_).status(), Database::OpenReadOnly(path_).status()}) {
+  for (const Status& status :
+       {Database::OpenForWriting(path_).status(), Database::OpenReadOnly(path_).status()}) {
     EXPECT_EQ(status.code(), StatusCode::kDataLoss) << status;
     EXPECT_NE(status.message().find("r.db"), std::string::npos);
   }
   EXPECT_EQ(Database::OpenReadOnly(folder_ / "none.db").status().code(), StatusCode::kNotFound);
-  EXPECT_EQ(Database::OpenForWriting(folder_ / "no" / "folder.db").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(Database::OpenForWriting(folder_ / "no" / "folder.db").status().code(),
+            StatusCode::kNotFound);
 }
 
 TEST_F(DatabaseTest, AReaderSeesCommitsBesideTheWriterAndCannotWrite) {
@@ -100,8 +104,9 @@ TEST_F(DatabaseTest, AReaderSeesCommitsBesideTheWriterAndCannotWrite) {
 
 TEST_F(DatabaseTest, IsDurableByItsSettings) {
   auto db = Database::OpenForWriting(path_);
-  for (const auto& [pragma, value] :
-       {std::pair{"PRAGMA journal_mode", "wal"}, {"PRAGMA synchronous", "2"}, {"PRAGMA foreign_keys", "1"}}) {
+  for (const auto& [pragma, value] : {std::pair{"PRAGMA journal_mode", "wal"},
+                                      {"PRAGMA synchronous", "2"},
+                                      {"PRAGMA foreign_keys", "1"}}) {
     auto statement = db->Prepare(pragma);
     ASSERT_TRUE(*statement->Step());
     EXPECT_EQ(statement->Text(0), value) << pragma;
