@@ -133,7 +133,7 @@ class GrpcCoordinatorClient : public CoordinatorClient {
     request.set_incarnation(incarnation_);
     request.set_sequence(batch.sequence);
     request.set_fingerprint(batch.fingerprint);
-    for (const CurvePoint& point : batch.points) {
+    for (const Point& point : batch.points) {
       auto* out = request.add_points();
       out->set_metric(point.metric);
       out->set_step(point.step);

@@ -76,7 +76,7 @@ struct LeaseDesire {
   Desire desire = Desire::kContinue;
 };
 
-struct CurvePoint {
+struct Point {
   std::string metric;
   int64_t step = 0, tokens = 0;
   double value = 0;  // may be NaN or infinite
@@ -84,7 +84,7 @@ struct CurvePoint {
 struct PointBatch {
   AttemptId attempt;
   int64_t sequence = 0;  // from 1
-  std::vector<CurvePoint> points;
+  std::vector<Point> points;
   std::string fingerprint;  // JSON; with the first batch
 };
 

@@ -239,7 +239,7 @@ AttemptEnd Slot::Follow(const Lease& lease) {
 
 // True when the attempt has ended, as `end` then says.
 bool Slot::Take(TrainerMessage message, AttemptEnd* end) {
-  if (auto* point = std::get_if<CurvePoint>(&message)) {
+  if (auto* point = std::get_if<Point>(&message)) {
     if (!uploader_->AddPoint(std::move(*point))) trainer_->Kill();
   } else if (auto* checkpoint = std::get_if<Checkpoint>(&message)) {
     if (!uploader_->AddCheckpoint(std::move(*checkpoint))) trainer_->Kill();

@@ -80,8 +80,8 @@ std::optional<TrainerMessage> ReadMessage(const std::string& type, Fields& field
                         fields.Object("fingerprint")};
   }
   if (type == "point") {
-    return CurvePoint{fields.Text("metric"), fields.Whole("step"), fields.Whole("tokens"),
-                      fields.NumberOrSpecial("value")};
+    return Point{fields.Text("metric"), fields.Whole("step"), fields.Whole("tokens"),
+                 fields.NumberOrSpecial("value")};
   }
   if (type == "progress") {
     return Progress{fields.Whole("step"), fields.Whole("tokens"),

@@ -33,7 +33,7 @@ struct TrainerError {
 };
 
 using TrainerMessage =
-    std::variant<TrainerHello, CurvePoint, Progress, Checkpoint, TrainerDone, TrainerError>;
+    std::variant<TrainerHello, Point, Progress, Checkpoint, TrainerDone, TrainerError>;
 
 /// One line without its end. INVALID_ARGUMENT says what is wrong with it.
 Result<TrainerMessage> ParseTrainerMessage(std::string_view line);

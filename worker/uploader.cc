@@ -37,7 +37,7 @@ void Uploader::SetFingerprint(std::string fingerprint) {
   fingerprint_ = std::move(fingerprint);
 }
 
-bool Uploader::AddPoint(CurvePoint point) { return Add(std::move(point)); }
+bool Uploader::AddPoint(Point point) { return Add(std::move(point)); }
 bool Uploader::AddCheckpoint(Checkpoint checkpoint) { return Add(std::move(checkpoint)); }
 
 bool Uploader::Add(Item item) {
@@ -89,7 +89,7 @@ void Uploader::EndEarly(Status why) {
 size_t Uploader::PointsInFront() const {
   size_t count = 0;
   while (count < waiting_.size() && count < options_.batch_points &&
-         std::holds_alternative<CurvePoint>(waiting_[count])) {
+         std::holds_alternative<Point>(waiting_[count])) {
     ++count;
   }
   return count;
@@ -109,11 +109,10 @@ void Uploader::Run() {
   while (true) {
     std::unique_lock lock(mutex_);
     if (!WaitForWork(lock)) return;
-    std::vector<CurvePoint> points;
+    std::vector<Point> points;
     std::optional<Item> other;
     if (const size_t count = PointsInFront(); count > 0) {
-      for (size_t i = 0; i < count; ++i)
-        points.push_back(std::get<CurvePoint>(std::move(waiting_[i])));
+      for (size_t i = 0; i < count; ++i) points.push_back(std::get<Point>(std::move(waiting_[i])));
       waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(count));
     } else {
       other = std::move(waiting_.front());
@@ -133,7 +132,7 @@ void Uploader::Run() {
   }
 }
 
-Status Uploader::SendPoints(std::vector<CurvePoint> points) {
+Status Uploader::SendPoints(std::vector<Point> points) {
   PointBatch batch{attempt_, sequence_ + 1, std::move(points), {}};
   if (batch.sequence == 1) {
     const std::lock_guard lock(mutex_);

@@ -44,7 +44,7 @@ class Uploader {
   void SetFingerprint(std::string fingerprint);
 
   /// False once it has ended early.
-  bool AddPoint(CurvePoint point);
+  bool AddPoint(Point point);
   bool AddCheckpoint(Checkpoint checkpoint);
 
   /// Sends what is left, then the outcome, and waits for the answer: OK when it is acknowledged.
@@ -55,12 +55,12 @@ class Uploader {
   void Drop();
 
  private:
-  using Item = std::variant<CurvePoint, Checkpoint, AttemptEnd>;
+  using Item = std::variant<Point, Checkpoint, AttemptEnd>;
 
   void Run();
   bool WaitForWork(std::unique_lock<std::mutex>& lock);
   size_t PointsInFront() const;
-  Status SendPoints(std::vector<CurvePoint> points);
+  Status SendPoints(std::vector<Point> points);
   Status SendItem(const Item& item);
   Status SendUntilAnswered(const std::function<Status()>& send);
   bool Add(Item item);

@@ -49,7 +49,7 @@ class ResumeTest : public ::testing::Test {
   }
   static void Add(const FakeCoordinator::Record& record, Curves* curves) {
     for (const PointBatch& batch : record.batches) {
-      for (const CurvePoint& point : batch.points) {
+      for (const Point& point : batch.points) {
         (*curves)[{point.metric, point.step}] = std::bit_cast<uint64_t>(point.value);
       }
     }

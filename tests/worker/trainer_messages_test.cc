@@ -23,10 +23,10 @@ TEST(TrainerMessages, EachTypeIsRead) {
                 R"({"type":"hello","version":"0.1.0","protocol":1,"fingerprint":{"a":1}})")
                 .fingerprint,
             R"({"a":1})");
-  EXPECT_EQ(Parsed<CurvePoint>(
-                R"({"type":"point","metric":"train/loss","step":3,"tokens":30,"value":0.1})")
-                .value,
-            0.1);
+  EXPECT_EQ(
+      Parsed<Point>(R"({"type":"point","metric":"train/loss","step":3,"tokens":30,"value":0.1})")
+          .value,
+      0.1);
   EXPECT_EQ(
       Parsed<Progress>(R"({"type":"progress","step":3,"tokens":30,"tokens_per_second":9,"loss":1})")
           .loss,
@@ -48,9 +48,9 @@ TEST(TrainerMessages, EachTypeIsRead) {
 
 TEST(TrainerMessages, WhatJsonHasNoNumberForIsReadBesideTheNull) {
   const std::string begin = R"({"type":"point","metric":"m","step":1,"tokens":1,"value":null)";
-  EXPECT_TRUE(std::isnan(Parsed<CurvePoint>(begin + R"(,"special":"nan"})").value));
-  EXPECT_EQ(Parsed<CurvePoint>(begin + R"(,"special":"inf"})").value, INFINITY);
-  EXPECT_EQ(Parsed<CurvePoint>(begin + R"(,"special":"-inf"})").value, -INFINITY);
+  EXPECT_TRUE(std::isnan(Parsed<Point>(begin + R"(,"special":"nan"})").value));
+  EXPECT_EQ(Parsed<Point>(begin + R"(,"special":"inf"})").value, INFINITY);
+  EXPECT_EQ(Parsed<Point>(begin + R"(,"special":"-inf"})").value, -INFINITY);
 }
 
 TEST(TrainerMessages, WhatIsWrongIsNamed) {

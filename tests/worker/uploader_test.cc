@@ -19,7 +19,7 @@ class UploaderTest : public ::testing::Test {
  protected:
   UploaderTest() { SetLogLevel(LogLevel::kOff); }
 
-  static CurvePoint At(int64_t step) { return {"m", step, step, 0.5}; }
+  static Point At(int64_t step) { return {"m", step, step, 0.5}; }
 
   FakeCoordinator coordinator_;
   std::unique_ptr<CoordinatorClient> client_ = coordinator_.Client();
