@@ -48,6 +48,7 @@ void EventFeed::Stop() {
     changed_.notify_all();
   }
   if (thread_.joinable()) thread_.join();
+  reader_.reset();
 }
 
 void EventFeed::OnCommitted(int64_t last_event_id) {
@@ -112,7 +113,7 @@ void EventFeed::Serve(EventSink* sink, std::unique_lock<std::mutex>& lock) {
   lock.unlock();
 
   const Result<std::vector<EventRow>> events =
-      reader_.Read(after, up_to, sweep_id, kEventsPerDelivery);
+      reader_->Read(after, up_to, sweep_id, kEventsPerDelivery);
   int64_t reached = up_to;
   bool delivered = false;
   if (!events.ok()) {

@@ -44,7 +44,7 @@ class EventFeed : public CommitListener {
   void Ready(EventSink* sink);
   /// No call to the sink is running or will come once it returns. Not from inside a sink's call.
   void Remove(EventSink* sink);
-  /// Ends all watchers. Idempotent.
+  /// Ends all watchers, closes the database. Idempotent.
   void Stop();
 
   void OnCommitted(int64_t last_event_id) override;
@@ -64,7 +64,8 @@ class EventFeed : public CommitListener {
   Watchers::iterator NextWithWork();
   void Serve(EventSink* sink, std::unique_lock<std::mutex>& lock);
 
-  EventReader reader_;  // its thread's
+  // Its thread's, until Stop closes it: a read-only connection that closes last leaves the write-ahead log behind.
+  std::optional<EventReader> reader_;
   std::mutex mutex_;
   std::condition_variable changed_;
   Watchers watchers_;  // these guarded by mutex_
