@@ -5,28 +5,10 @@
 #include <iostream>
 
 #include "cli/exit_code.h"
+#include "sweeps/spec/nearest.h"
 
 namespace gyre {
 namespace {
-
-/// Optimal string alignment distance: letters added, left out, changed, or two neighbours swapped.
-size_t Distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> before, previous(b.size() + 1), current(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) previous[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    current[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t change = previous[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      current[j] = std::min({previous[j] + 1, current[j - 1] + 1, change});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        current[j] = std::min(current[j], before[j - 2] + 1);
-      }
-    }
-    before = previous;
-    previous = current;
-  }
-  return previous[b.size()];
-}
 
 std::vector<std::string> CommandNames(const CLI::App& app) {
   std::vector<std::string> names;
@@ -40,28 +22,12 @@ std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
   const std::string word = argv[1];
   const std::vector<std::string> names = CommandNames(app);
   if (std::find(names.begin(), names.end(), word) != names.end()) return "";
-  std::string message = "there is no command '" + word + "'";
-  const std::string nearest = NearestWord(word, names);
-  if (!nearest.empty()) return message + "; did you mean '" + nearest + "'?";
-  message += "; there are:";
-  for (const std::string& name : names) message += " " + name;
-  return message;
+  const std::string advice = DidYouMean(word, names);
+  return "there is no command '" + word + "'" +
+         (advice.empty() ? "; there are: " + List(names, names.size()) : "; " + advice);
 }
 
 }  // namespace
-
-std::string NearestWord(const std::string& word, const std::vector<std::string>& candidates) {
-  std::string nearest;
-  size_t best = std::max<size_t>(1, word.size() / 3) + 1;
-  for (const std::string& candidate : candidates) {
-    const size_t distance = Distance(word, candidate);
-    if (distance < best) {
-      best = distance;
-      nearest = candidate;
-    }
-  }
-  return nearest;
-}
 
 int ParseAndRun(CLI::App& app, int argc, char** argv, const int* exit_code) {
   if (argc < 2) {

@@ -3,8 +3,6 @@
 // From the words on the command line to the command they name.
 
 #include <CLI/CLI.hpp>
-#include <string>
-#include <vector>
 
 namespace gyre {
 
@@ -12,9 +10,5 @@ namespace gyre {
 /// and give kExitBadInput; --help and its like give kExitDone; else what the command's callback
 /// left in `*exit_code`.
 int ParseAndRun(CLI::App& app, int argc, char** argv, const int* exit_code);
-
-/// The candidate that `word` was probably meant to be: at most a third of its letters (at least
-/// one) added, left out, changed or swapped with their neighbour; or empty.
-std::string NearestWord(const std::string& word, const std::vector<std::string>& candidates);
 
 }  // namespace gyre

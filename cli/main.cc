@@ -8,14 +8,16 @@ int main(int argc, char** argv) {
   app.footer("Every command has --help with an example.");
   int exit_code = 0;
 
-  gyre::AddCoordinatorCommand(app, &exit_code);
-  gyre::AddWorkerCommand(app, &exit_code);
+  gyre::AddRunCommand(app, &exit_code);
+  gyre::AddPlanCommand(app, &exit_code);
+  gyre::AddSubmitCommand(app, &exit_code);
   gyre::AddStatusCommand(app, &exit_code);
   gyre::AddCancelCommand(app, &exit_code);
   gyre::AddCompareCommand(app, &exit_code);
-  gyre::AddDataCommand(app, &exit_code);
   gyre::AddQueryCommand(app, &exit_code);
-  gyre::AddPlanCommand(app, &exit_code);
+  gyre::AddCoordinatorCommand(app, &exit_code);
+  gyre::AddWorkerCommand(app, &exit_code);
+  gyre::AddDataCommand(app, &exit_code);
   gyre::AddVersionCommand(app, &exit_code);
 
   return gyre::ParseAndRun(app, argc, argv, &exit_code);

@@ -186,7 +186,7 @@ Result<std::unique_ptr<SweepClient>> SweepClient::Connect(const std::string& add
   return std::unique_ptr<SweepClient>(new SweepClient(std::move(connection)));
 }
 
-Result<std::vector<SubmittedSweep>> SweepClient::Submit(const Submission& submission) {
+Result<std::vector<SubmittedSweep>> SweepClient::Submit(const SweepSubmission& submission) {
   v1::SubmitRequest request;
   request.set_yaml(submission.yaml);
   request.set_file(submission.file);

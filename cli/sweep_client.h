@@ -20,7 +20,7 @@ namespace gyre {
 
 inline constexpr char kDefaultCoordinator[] = "127.0.0.1:7470";
 
-struct Submission {
+struct SweepSubmission {
   std::string yaml, file, folder;
   std::map<std::string, DatasetInfo> datasets;  // by DatasetRequest::Key()
   bool replace = false, fresh = false;
@@ -63,7 +63,7 @@ class SweepClient : public SweepSource {
   static Result<std::unique_ptr<SweepClient>> Connect(const std::string& address);
   ~SweepClient() override;
 
-  Result<std::vector<SubmittedSweep>> Submit(const Submission& submission);
+  Result<std::vector<SubmittedSweep>> Submit(const SweepSubmission& submission);
   Result<SweepStatus> GetSweep(const std::string& name) override;
   Result<ClusterStatus> GetCluster();
   Status Watch(int64_t after_id, const std::function<void(const WatchedEvent&)>& on_event,

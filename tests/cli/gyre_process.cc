@@ -39,7 +39,8 @@ GyreProcess::GyreProcess(const std::vector<std::string>& arguments, const GyreOp
     : scratch_(std::filesystem::temp_directory_path() / ("gyre-test-" + NewId())) {
   std::filesystem::create_directories(scratch_);
   const std::filesystem::path folder = options.folder.empty() ? scratch_ : options.folder;
-  std::vector<std::string> words = {GYRE_PROGRAM};
+  const std::string program = options.program.empty() ? GYRE_PROGRAM : options.program.string();
+  std::vector<std::string> words = {program};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> environment = options.environment;  // of two of a name the first counts
   environment.insert(environment.end(), {"PATH=/usr/bin:/bin", "HOME=" + scratch_.string(),
@@ -53,10 +54,10 @@ GyreProcess::GyreProcess(const std::vector<std::string>& arguments, const GyreOp
   posix_spawn_file_actions_addopen(&actions, 2, (scratch_ / "err").c_str(),
                                    O_WRONLY | O_CREAT | O_APPEND, 0600);
   posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
-  const int error = posix_spawn(&pid_, GYRE_PROGRAM, &actions, nullptr, Pointers(words).data(),
+  const int error = posix_spawn(&pid_, program.c_str(), &actions, nullptr, Pointers(words).data(),
                                 Pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
-  EXPECT_EQ(error, 0) << GYRE_PROGRAM;
+  EXPECT_EQ(error, 0) << program;
   if (error == 0) pid_fd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
 }
 

@@ -1,0 +1,96 @@
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "base/files.h"
+#include "cli/command.h"
+#include "cli/coordinator_option.h"
+#include "cli/exit_code.h"
+#include "cli/follow.h"
+#include "cli/signals.h"
+#include "cli/sweep_client.h"
+#include "cli/sweep_file.h"
+#include "cli/sweep_results.h"
+
+namespace gyre {
+namespace {
+
+struct Arguments {
+  std::string path, coordinator;
+  SweepSubmission submission;
+  bool watch = false;
+  OutputFormat format = OutputFormat::kTable;
+};
+
+int Watch(SweepClient& client, const std::vector<std::string>& names, OutputFormat format) {
+  StopSignals signals;
+  ProgressDisplay display;
+  const auto ended = FollowSweeps(client, names, display, signals.token());
+  if (signals.signal() != 0) {
+    Say("no longer watching; the sweep goes on: gyre status " + names.front());
+    return 128 + signals.signal();
+  }
+  if (!ended.ok()) return Fail(ended.status());
+  return PrintResults(client, *ended, format);
+}
+
+int RunSubmit(Arguments arguments) {
+  const auto file = LoadSweepFile(arguments.path, arguments.submission.max_jobs);
+  if (!file.ok()) return Fail(file.status());
+  // Before the data, which may take a while.
+  const auto client = SweepClient::Connect(arguments.coordinator);
+  if (!client.ok()) return Fail(client.status());
+  auto datasets = PrepareDatasets(GyreHome(), file->sweeps);
+  if (!datasets.ok()) {
+    Fail(datasets.status());
+    const bool bad = datasets.status().code() == StatusCode::kInvalidArgument;
+    return bad ? kExitBadInput : kExitFailed;
+  }
+  SweepSubmission& submission = arguments.submission;
+  submission.yaml = file->yaml;
+  submission.file = file->file;
+  submission.folder = file->folder;
+  submission.datasets = *std::move(datasets);
+  const auto sweeps = (*client)->Submit(submission);
+  if (!sweeps.ok()) return Fail(sweeps.status());
+  std::vector<std::string> names;
+  for (const SubmittedSweep& sweep : *sweeps) {
+    SaySubmitted(sweep);
+    if (!arguments.watch) {
+      std::printf("%lld %s\n", static_cast<long long>(sweep.id), sweep.name.c_str());
+    }
+    names.push_back(sweep.name);
+  }
+  return arguments.watch ? Watch(**client, names, arguments.format) : kExitDone;
+}
+
+}  // namespace
+
+void AddSubmitCommand(CLI::App& app, int* exit_code) {
+  auto* command = app.add_subcommand("submit", "Hand a sweep to a coordinator");
+  command->footer(
+      "Checks the file, prepares the data that is missing, queues the jobs and prints the sweep's "
+      "number\n"
+      "and name. A name that was submitted before with the same content goes on; what has finished "
+      "before,\n"
+      "in any sweep, is reused.\n\n"
+      "Examples:\n"
+      "  gyre submit sweeps/quickstart.yaml\n"
+      "  gyre submit sweeps/table-2.yaml --coordinator 127.0.0.1:7470 --watch");
+  auto arguments = std::make_shared<Arguments>();
+  command->add_option("SWEEP.yaml", arguments->path, "The sweep's file")->required();
+  command->add_flag("--watch", arguments->watch, "Show progress to the end, then the comparison");
+  command->add_flag(
+      "--replace", arguments->submission.replace,
+      "Replace a sweep of this name that has other content (it is canceled and renamed)");
+  command->add_flag("--fresh", arguments->submission.fresh, "Train again what has finished before");
+  arguments->submission.max_jobs = SpecOptions().max_jobs;
+  command->add_option("--max-jobs", arguments->submission.max_jobs, "Refuse to make more jobs")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  AddCoordinatorOption(command, &arguments->coordinator);
+  AddFormatOption(command, &arguments->format);
+  command->callback([arguments, exit_code] { *exit_code = RunSubmit(*arguments); });
+}
+
+}  // namespace gyre
