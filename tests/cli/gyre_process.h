@@ -14,8 +14,9 @@ namespace gyre {
 
 struct GyreOptions {
   std::filesystem::path folder;  // where it starts; empty = a fresh temporary one
-  std::vector<std::string>
-      environment;  // "NAME=value", beside PATH, HOME and the test's own GYRE_HOME
+  /// "NAME=value", beside PATH, HOME and the test's own GYRE_HOME.
+  std::vector<std::string> environment = {};
+  std::filesystem::path program = {};  // empty = the built gyre
 };
 
 class GyreProcess {

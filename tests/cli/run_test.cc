@@ -112,7 +112,7 @@ TEST_F(RunTest, TrainsComparesAndReusesEverythingTheSecondTime) {
 }
 
 TEST_F(RunTest, ASweepThatWasInterruptedGoesOnToTheSamePoints) {
-  Write("longer.yaml", Sweep("longer", "512k"));
+  Write("longer.yaml", Sweep("longer", "256k"));
   GyreProcess interrupted({"run", "longer.yaml", "--slots", "2"}, Options());
   ASSERT_TRUE(interrupted.WaitForError("started\n", kLong)) << interrupted.error();
   const GyreResult meanwhile = Run({"run", "longer.yaml"});
