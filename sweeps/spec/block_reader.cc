@@ -36,6 +36,16 @@ std::string Elsewhere(const std::string& key) {
   return "";
 }
 
+// Where a block has one word: position: nope is likely to mean position: {type: nope}.
+std::string BlockAdvice(const std::string& prefix, const YamlNode& node) {
+  if (!node.IsScalar()) return "";
+  for (const char* key : {"type", "name", "model_type"}) {
+    if (FieldIndex(prefix + "." + key) < 0) continue;
+    return "write " + prefix + ": {" + key + ": " + Shown(node.text) + "}";
+  }
+  return "";
+}
+
 }  // namespace
 
 BlockReader::BlockReader(std::string label, Rank rank, const Settings* below,
@@ -71,8 +81,10 @@ void BlockReader::Mapping(const std::string& prefix, const YamlRef& ref, Target*
   if (prefix == "position.scaling" && none) {
     Put(target, "position.scaling.type", "none", ref.place);
   } else if (!ref.node->IsNull()) {
-    faults_->Add(ref.place, (prefix.empty() ? label_ : prefix) + " must be a mapping, and is " +
-                                DescribeNode(*ref.node));
+    faults_->Add(ref.place,
+                 (prefix.empty() ? label_ : prefix) + " must be a mapping, and is " +
+                     DescribeNode(*ref.node),
+                 BlockAdvice(prefix, *ref.node));
   }
 }
 

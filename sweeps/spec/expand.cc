@@ -172,8 +172,9 @@ class Expander {
       }
     }
     if (alone > 0) {
-      context_.notes->Add("the baseline " + spec_.baseline + " is excluded at the grid values of " +
-                          std::to_string(alone) + " variants, which are compared with nothing");
+      context_.notes->Add("the baseline " + spec_.baseline +
+                          " is excluded at some grid values, so " + std::to_string(alone) +
+                          " of the variants have nothing to be compared with");
     }
   }
 
@@ -234,8 +235,10 @@ class Expander {
   }
 
   void Unprepared(const DatasetRequest& request) {
-    const std::string source = request.source.is_string() ? request.source.get<std::string>() : request.source.dump();
-    context_.notes->Add(source + " is not prepared yet, so the jobs have no keys (run and submit prepare it)");
+    const std::string source =
+        request.source.is_string() ? request.source.get<std::string>() : request.source.dump();
+    context_.notes->Add(
+        source + " is not prepared yet, so the jobs have no keys (run and submit prepare it)");
   }
 
   void Jobs() {

@@ -17,6 +17,31 @@ size_t BytesOf(std::string_view text, int characters) {
   return bytes;
 }
 
+// Bytes of the last `characters` characters.
+size_t BytesAtEnd(std::string_view text, int characters) {
+  size_t begin = text.size();
+  while (begin > 0 && characters > 0) {
+    --begin;
+    if ((static_cast<unsigned char>(text[begin]) & 0xC0) != 0x80) --characters;
+  }
+  return text.size() - begin;
+}
+
+// The text with a replacement character for what a terminal could take for a command or cannot
+// show.
+std::string Printable(std::string_view text) {
+  std::string printable;
+  while (!text.empty()) {
+    const Character character = FirstCharacter(text);
+    const bool control = character.code < 0x20 || (character.code >= 0x7F && character.code < 0xA0);
+    const bool broken = character.bytes == 1 && character.code >= 0x80;
+    const bool shown = text[0] == '\t' || !(control || broken);
+    printable += shown ? text.substr(0, character.bytes) : std::string_view("\uFFFD");
+    text.remove_prefix(character.bytes);
+  }
+  return printable;
+}
+
 // As many columns of nothing. Tabs stay tabs, so that what follows stands right whatever their
 // width.
 std::string Blank(std::string_view text) {
@@ -47,11 +72,13 @@ void Faults::AddOnce(const Place& place, const std::string& check, const std::st
     const std::string_view before = line.substr(0, std::min<size_t>(place.column, line.size()));
     diagnostic.column = CharactersIn(before) + 1;
     diagnostic.length = std::max(CharactersIn(line.substr(before.size(), place.length)), 1);
-    if (CharactersIn(line) > kLongestExcerpt) {
-      diagnostic.source_offset = std::max(diagnostic.column - 1 - kExcerptBefore, 0);
-    }
-    const std::string_view excerpt = line.substr(BytesOf(line, diagnostic.source_offset));
-    diagnostic.source_line = excerpt.substr(0, BytesOf(excerpt, kLongestExcerpt));
+    // A line may have megabytes: what is shown is found from the fault, not from the line's begin.
+    const bool is_long = line.size() > 4 * kLongestExcerpt || CharactersIn(line) > kLongestExcerpt;
+    const int shown_before =
+        std::min(diagnostic.column - 1, is_long ? kExcerptBefore : kLongestExcerpt);
+    diagnostic.source_offset = diagnostic.column - 1 - shown_before;
+    const std::string_view excerpt = line.substr(before.size() - BytesAtEnd(before, shown_before));
+    diagnostic.source_line = Printable(excerpt.substr(0, BytesOf(excerpt, kLongestExcerpt)));
   }
   diagnostics_.push_back(std::move(diagnostic));
 }

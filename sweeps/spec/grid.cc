@@ -80,9 +80,10 @@ class RangeReader {
 
   bool Bounds(const YamlRef& ref, RangeValues* range) {
     if (!ref.node->IsSequence() || ref.node->items.size() != 2) {
-      return Fault(ref.place,
-                   "range must be a list of two numbers, and is " + DescribeNode(*ref.node))
-          .has_value();
+      const bool list = ref.node->IsSequence();
+      const std::string is =
+          list ? "has " + std::to_string(ref.node->items.size()) : "is " + DescribeNode(*ref.node);
+      return Fault(ref.place, "range must be a list of two numbers, and " + is).has_value();
     }
     const auto first = Value(ref.node->items[0], "range"),
                last = Value(ref.node->items[1], "range");

@@ -261,7 +261,15 @@ std::string FormatNumber(double value) {
   const bool positional = value == 0 || (size >= 1e-4 && size < 1e15);
   const auto format = positional ? std::chars_format::fixed : std::chars_format::scientific;
   const auto [end, error] = std::to_chars(text, text + sizeof(text), value, format);
-  return std::string(text, error == std::errc() ? end : text);
+  std::string number(text, error == std::errc() ? end : text);
+  // 1e+15 and 1e-05 are written 1e15 and 1e-5.
+  if (const size_t e = number.find('e'); e != std::string::npos) {
+    std::erase(number, '+');
+    while (e + 2 < number.size() && number[e + 1] == '-' && number[e + 2] == '0')
+      number.erase(e + 2, 1);
+    while (e + 2 < number.size() && number[e + 1] == '0') number.erase(e + 1, 1);
+  }
+  return number;
 }
 
 }  // namespace gyre

@@ -43,8 +43,7 @@ Reading<bool> ReadBoolean(std::string_view text, bool quoted);
 /// of it: a boolean, sixty-based or octal number.
 std::optional<Complaint> SurpriseInYaml11(std::string_view text);
 
-/// The shortest decimal that reads back as the value: 0.001, 500000, 1e-05 (never "1e-04" for
-/// 0.0001).
+/// The shortest decimal that reads back as the value: 0.001, 500000, 1e-5.
 std::string FormatNumber(double value);
 
 }  // namespace gyre

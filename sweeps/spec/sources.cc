@@ -126,10 +126,12 @@ std::optional<Json> ReadSources(const std::string& path, const YamlRef& ref,
   for (const YamlEntry& entry : ref.node->entries) {
     good &= CheckName(path + ": the name", entry.key, entry.quoted, entry.place, faults);
     // Metrics are called NAME/quantity[@context], and those of the batches train/....
-    if (entry.key.find_first_of("/@ \t") != std::string::npos || entry.key == "train") {
-      faults->Add(entry.place,
-                  path + ": the name " + Quoted(entry.key) +
-                      " is taken or has '/', '@' or a space, which names of metrics use");
+    const bool taken = entry.key == "train";
+    if (taken || entry.key.find_first_of("/@ \t") != std::string::npos) {
+      faults->Add(entry.place, path + ": the name " + Quoted(entry.key) +
+                                   (taken ? " is that of the batches themselves"
+                                          : " must have no '/', '@' or space: metrics are called "
+                                            "NAME/loss"));
       good = false;
     }
     if (entry.value.node->IsNull()) {

@@ -48,8 +48,6 @@ constexpr Advice kAdvice[] = {
      "keys of one mapping begin in the same column"},
     {"end of sequence not found", "this line fits no list that is open here",
      "items of one list begin in the same column"},
-    {"end of map flow not found", "a '{' before this is not closed", "close it with '}'"},
-    {"end of sequence flow not found", "a '[' before this is not closed", "close it with ']'"},
     {"unknown token", "a value cannot begin with this character", "put it in quotes"},
     {"the referenced anchor is not defined",
      "the alias refers to an anchor that is not defined above", ""},
@@ -289,7 +287,16 @@ class TreeBuilder : public YAML::EventHandler {
     for (int number = std::max(line - 1, 1); number <= line; ++number) {
       if (source_.IndentedByTab(number)) return TabFault(number);
     }
-    const Place place{line, std::max(error.mark.column, 0), 1};
+    Place place{line, std::max(error.mark.column, 0), 1};
+    // What is open stands where it was opened; yaml-cpp names the place where it gave up waiting.
+    const bool flow = error.msg.ends_with("flow not found") && !open_.empty();
+    if (flow) {
+      const char* close =
+          open_.back().node->IsMapping() ? "'{' is not closed" : "'[' is not closed";
+      return faults_->Add(open_.back().node->place, std::string("the ") + close,
+                          "close it, or put a comma between its items");
+    }
+    if (const int colon = ColonWithoutSpace(line - 1); colon >= 0) place = {line - 1, colon, 1};
     for (const Advice& advice : kAdvice) {
       if (error.msg == advice.theirs) return faults_->Add(place, advice.message, advice.help);
     }
@@ -297,6 +304,16 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
  private:
+  // The column of the ':' in a line such as `sweep:name`, which is text and no key; or -1.
+  int ColonWithoutSpace(int line) const {
+    const std::string_view text = source_.Line(line);
+    const size_t begin = std::min(text.find_first_not_of(' '), text.size());
+    const size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", begin);
+    const bool glued = end != std::string_view::npos && end > begin && text[end] == ':' &&
+                       end + 1 < text.size() && text[end + 1] != ' ';
+    return glued ? static_cast<int>(end) : -1;
+  }
+
   const SourceText& source_;
   YamlTree* tree_;
   Faults* faults_;
