@@ -159,6 +159,20 @@ void AddValue(Axis* axis, Settings settings, const Place& place, std::set<std::s
   axis->values.push_back(std::move(value));
 }
 
+// Six digits can be read; they name computed values unless they fail to tell them apart.
+void BriefNames(Axis* axis) {
+  std::set<std::string> distinct;
+  std::vector<std::string> names;
+  for (const AxisValue& value : axis->values) {
+    char brief[32];
+    std::snprintf(brief, sizeof(brief), "%.6g", std::strtod(value.text.c_str(), nullptr));
+    names.push_back(FormatNumber(std::strtod(brief, nullptr)));
+    distinct.insert(names.back());
+  }
+  if (distinct.size() != names.size()) return;
+  for (size_t i = 0; i < names.size(); ++i) axis->values[i].text = names[i];
+}
+
 // Computed values are read like written ones, so that they meet the same checks; the first fault
 // speaks for all.
 void BuildRange(Axis* axis, const Settings* base, const ReadContext& context,
@@ -177,12 +191,8 @@ void BuildRange(Axis* axis, const Settings* base, const ReadContext& context,
     axis->usable = context.faults->count() == before;
     if (!axis->usable) return;
     AddValue(axis, std::move(settings), node.place, names, context.faults);
-    // Six digits tell computed values apart and can be read; where they don't, all digits stand.
-    char brief[32];
-    std::snprintf(brief, sizeof(brief), "%.6g", range->At(i));
-    const std::string text = FormatNumber(std::strtod(brief, nullptr));
-    if (names->insert(text).second) axis->values.back().text = text;
   }
+  BriefNames(axis);
 }
 
 }  // namespace

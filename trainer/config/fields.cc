@@ -73,7 +73,7 @@ constexpr Field kFields[] = {
     {.path = "position.scaling.short_factor", .kind = kAny, .default_text = "null", .meaning = "longrope: divisors within the original context", .later = "*"},
     {.path = "position.scaling.long_factor", .kind = kAny, .default_text = "null", .meaning = "longrope: divisors beyond the original context", .later = "*"},
     {.path = "position.pairing", .kind = kChoice, .default_text = "half", .meaning = "Which coordinates form a pair: (k, k + d/2) or (2k, 2k + 1)", .choices = "half interleaved"},
-    {.path = "position.layers", .kind = kLayers, .default_text = "null", .meaning = "Overrides: a list of {layers: [0, 3-5, last], ...} with type, theta, p, keep, spacing, band, scaling or sliding_window"},
+    {.path = "position.layers", .kind = kLayers, .default_text = "null", .meaning = "Overrides: a list of {layers: [0, 3-5, last], ...} with type, theta, p, keep, spacing, band, scaling, pairing or sliding_window"},
     {.path = "position.switch", .kind = kAny, .default_text = "null", .meaning = "{at, to}: change the encoding during training", .later = "*"},
     {.path = "position.randomized_max", .kind = kCount, .default_text = "null", .meaning = "Train with sorted random positions below this number", .later = "*"},
 

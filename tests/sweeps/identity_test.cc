@@ -1,0 +1,95 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/sweeps/sweep_text.h"
+
+namespace gyre {
+namespace {
+
+std::string KeyWith(const std::string& rest, const std::string& tail = "") {
+  const SweepSpec sweep =
+      ParseOne("sweep: t\nbase:\n  data: {train: corpus:austen}\n" + rest + tail);
+  return sweep.jobs.empty() ? "" : sweep.jobs.front().key;
+}
+
+TEST(IdentityTest, TheEffectOfAPositionBlockCounts) {
+  const std::string rope = KeyWith("");
+  EXPECT_EQ(KeyWith("  position: {p: 1}\n"), rope);
+  EXPECT_EQ(KeyWith("  position: {p: 1, keep: low}\n"), rope);
+  EXPECT_EQ(KeyWith("  position: {spacing: respaced}\n"), rope);
+  EXPECT_EQ(KeyWith("  position: {band: [0, 32]}\n"), rope);
+  EXPECT_EQ(KeyWith("  position: {scaling: {type: linear, factor: 1}}\n"), rope);
+  EXPECT_EQ(KeyWith("  position: {p: 0.99999, theta: 1e4, layers: [{layers: 0-last, p: 1}]}\n"),
+            rope);
+  const std::string nope = KeyWith("  position: {type: nope}\n");
+  EXPECT_NE(nope, rope);
+  EXPECT_EQ(KeyWith("  position: {p: 0}\n"), nope);
+  EXPECT_EQ(KeyWith("  position: {type: nope, theta: 77, p: 0.5}\n"), nope);
+  EXPECT_EQ(KeyWith("  position: {type: nope, pairing: interleaved}\n"), nope);
+  EXPECT_EQ(KeyWith("  position: {no_rope_layers: [0, 0, 0, 0]}\n"), nope);
+  // Keeping none of the dynamic frequencies is no rule either.
+  EXPECT_EQ(KeyWith("  position: {p: 0, scaling: {type: dynamic, factor: 2, "
+                    "original_max_position_embeddings: 64}}\n"),
+            nope);
+}
+
+TEST(IdentityTest, WhatIsDifferentWork) {
+  std::set<std::string> keys;
+  const std::vector<std::string> different = {
+      "",
+      "  position: {p: 0.75}\n",
+      "  position: {p: 0.75, keep: low}\n",
+      "  position: {p: 0.75, spacing: respaced}\n",
+      "  position: {theta: 500000}\n",
+      "  position: {pairing: interleaved}\n",
+      "  position: {type: alibi}\n",
+      "  position: {layers: [{layers: 1, type: nope}]}\n",
+      "  position: {layers: [{layers: 2, type: nope}]}\n",
+      "  model: {sliding_window: 64}\n",
+      "  model: {qk_norm: true}\n",
+      "  train: {tokens: 10M}\n",
+      "  train: {micro_batch: 1}\n",
+      "  train: {optimizer: {lr: 2e-3}}\n",
+      "  evaluate: {every: 2M}\n",
+      // The same frequencies up to the original length, another rule beyond it.
+      "  position: {scaling: {type: dynamic, factor: 2, original_max_position_embeddings: 512}}\n",
+      "  position: {scaling: {type: dynamic, factor: 4, original_max_position_embeddings: 512}}\n",
+      "  position: {scaling: {type: yarn, factor: 4, original_max_position_embeddings: 512}}\n",
+  };
+  for (const std::string& rest : different) EXPECT_TRUE(keys.insert(KeyWith(rest)).second) << rest;
+}
+
+TEST(IdentityTest, WhatChangesNoPoint) {
+  const std::string key = KeyWith("");
+  EXPECT_EQ(KeyWith("  train: {checkpoint_every: 5M}\n"), key);
+  EXPECT_EQ(KeyWith("", "priority: 3\nretry: {attempts: 9}\ntimeout: 3h\nresources: {cpus: 2}\n"),
+            key);
+  EXPECT_EQ(KeyWith("", "variants: {another-name: {}}\n"), key);
+}
+
+TEST(IdentityTest, SeedsAndDataAreInTheKey) {
+  const SweepSpec sweep = ParseOne("sweep: t\nbase: {data: {train: corpus:austen}}\nseeds: 2\n");
+  EXPECT_NE(sweep.jobs[0].key, sweep.jobs[1].key);
+  const Variant& variant = sweep.variants[0];
+  EXPECT_EQ(sweep.jobs[1].key,
+            JobKey(variant, 1, variant.train_dataset, variant.validation_datasets));
+  EXPECT_NE(JobKey(variant, 0, "x", {{"austen", "y"}}), JobKey(variant, 0, "z", {{"austen", "y"}}));
+  EXPECT_NE(JobKey(variant, 0, "x", {{"austen", "y"}}), JobKey(variant, 0, "x", {{"austen", "z"}}));
+  EXPECT_NE(JobKey(variant, 0, "x", {{"austen", "y"}}), JobKey(variant, 0, "x", {{"other", "y"}}));
+}
+
+TEST(IdentityTest, TwinsPointToTheFirstOfTheirSeed) {
+  const SweepSpec sweep = ParseOne(
+      "sweep: t\nbase: {data: {train: corpus:austen}}\n"
+      "variants: {A: {position: {p: 0}}, B: {}, C: {position: {type: nope}}, D: {position: {p: "
+      "1}}}\nseeds: 2\n");
+  std::vector<int> twins;
+  for (const Job& job : sweep.jobs) twins.push_back(job.twin_of.value_or(-1));
+  EXPECT_THAT(twins, testing::ElementsAre(-1, -1, 0, 1, -1, -1, 4, 5));
+  EXPECT_EQ(sweep.jobs[2].key, sweep.jobs[0].key);
+}
+
+}  // namespace
+}  // namespace gyre

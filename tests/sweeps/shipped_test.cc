@@ -1,0 +1,60 @@
+// Every shipped sweep plans without a fault and opens with a comment that says its question, what
+// to expect and its cost.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/sweeps/sweep_text.h"
+
+namespace gyre {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string TextOf(const fs::path& path) {
+  const auto text = ReadFile(path);
+  EXPECT_TRUE(text.ok()) << text.status();
+  return text.ok() ? *text : "";
+}
+
+TEST(ShippedSweepsTest, AllPlan) {
+  int files = 0;
+  for (const auto& entry : fs::directory_iterator("sweeps")) {
+    if (entry.path().extension() != ".yaml") continue;
+    ++files;
+    const std::string text = TextOf(entry.path());
+    const SweepSpec sweep = ParseOne(text);
+    EXPECT_EQ(sweep.name, entry.path().stem().string());
+    EXPECT_FALSE(sweep.question.empty()) << entry.path();
+    const std::string comment = text.substr(0, text.find("\nsweep:"));
+    EXPECT_THAT(comment, testing::StartsWith("# "));
+    EXPECT_THAT(comment, testing::HasSubstr("To expect:"));
+    EXPECT_THAT(comment, testing::HasSubstr("Costs:"));
+  }
+  EXPECT_GE(files, 3);
+}
+
+TEST(ShippedSweepsTest, QuickStart) {
+  const SweepSpec sweep = ParseOne(TextOf("sweeps/quickstart.yaml"));
+  EXPECT_EQ(UniqueJobs(sweep), 12);
+  EXPECT_THAT(sweep.baselines, testing::ElementsAre(1, -1, 1, 1));
+}
+
+// The seven rows of the paper's table, and its scale.
+TEST(ShippedSweepsTest, TableTwoAndItsTwin) {
+  const SweepSpec small = ParseOne(TextOf("sweeps/table-2.yaml"));
+  const SweepSpec large = ParseOne(TextOf("sweeps/table-2-2b.yaml"));
+  ASSERT_EQ(small.variants.size(), 7u);
+  ASSERT_EQ(large.variants.size(), 7u);
+  for (size_t i = 0; i < 7; ++i) {
+    EXPECT_EQ(small.variants[i].name, large.variants[i].name);
+    EXPECT_EQ(ToJson(small.variants[i].config)["position"],
+              ToJson(large.variants[i].config)["position"]);
+    EXPECT_EQ(ParameterCount(large.variants[i].config.model), 524550144 + int64_t{1981884416});
+    EXPECT_EQ(TotalSteps(large.variants[i].config.train), 10000);
+  }
+  EXPECT_EQ(UniqueJobs(small), 21);
+}
+
+}  // namespace
+}  // namespace gyre
