@@ -119,6 +119,15 @@ void KillProcess(int pid) {
   close(exit_fd);
 }
 
+bool Await(const std::function<bool()>& condition, Millis timeout) {
+  const Millis end = Clock::Real().Now() + timeout;
+  while (!condition()) {
+    if (Clock::Real().Now() > end) return false;
+    poll(nullptr, 0, 10);
+  }
+  return true;
+}
+
 int FreePort() {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};

@@ -3,6 +3,7 @@
 // Real processes for tests: start, SIGKILL, wait, find children. Whatever still runs when the test
 // ends is killed.
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -40,6 +41,10 @@ bool Runs(int pid);
 
 /// SIGKILL to a process that need not be a child; waits until it is gone.
 void KillProcess(int pid);
+
+/// Looks every few milliseconds whether `condition` holds, since nothing tells when another process
+/// has changed something. False if it does not within `timeout`.
+bool Await(const std::function<bool()>& condition, Millis timeout);
 
 /// A port of 127.0.0.1 that is free now.
 int FreePort();
