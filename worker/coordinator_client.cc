@@ -224,12 +224,12 @@ std::string_view OutcomeName(Outcome outcome) {
 std::unique_ptr<CoordinatorClient> ConnectToCoordinator(const std::string& address,
                                                         const std::string& incarnation) {
   grpc::ChannelArguments arguments;
-  // gRPC's own backoff grows to two minutes; a coordinator that comes back should see its workers
-  // within two seconds.
+  // gRPC's own pauses grow to two minutes; a coordinator that comes back should see its workers
+  // within two seconds, their own pauses included. The least pause is the time that connecting may
+  // take, too.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
-                   5000);  // a connection may take this long to be made
   // A lost connection asks for the address anew, at most every 30 s by default, and waits for it.
   arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 500);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20000);
