@@ -54,8 +54,9 @@ std::string Brief(double value) {
 
 std::string Duration(double seconds) {
   char text[48];
+  if (seconds < 1.5) return "a second";
   if (seconds < 90) {
-    std::snprintf(text, sizeof(text), "%.0f seconds", std::max(seconds, 1.0));
+    std::snprintf(text, sizeof(text), "%.0f seconds", seconds);
   } else if (seconds < 5400) {
     std::snprintf(text, sizeof(text), "%.0f minutes", seconds / 60);
   } else if (seconds < 172800) {
@@ -80,7 +81,13 @@ std::string FirstOf(const std::vector<T>& all, Text text) {
 
 void WriteLine(const std::string& label, const std::string& text, int width, const Write& write) {
   const int room = width == 0 ? 0 : std::max(width - kLabelWidth - 2, 20);
-  write("  " + PadRight(label, kLabelWidth) + Wrap(Visible(text), room, kLabelWidth + 2) + "\n");
+  std::string wrapped = Wrap(Visible(text), room, 0);
+  const std::string indent(kLabelWidth + 2, ' ');
+  for (size_t end = wrapped.find('\n'); end != std::string::npos;
+       end = wrapped.find('\n', end + 1)) {
+    wrapped.insert(end + 1, indent);
+  }
+  write("  " + PadRight(label, kLabelWidth) + wrapped + "\n");
 }
 
 void WriteSummary(const SweepSpec& sweep, int width, const Write& write) {

@@ -59,8 +59,7 @@ SpecOptions OptionsFor(const Arguments& arguments) {
 }
 
 int RunPlan(const Arguments& arguments) {
-  // A byte more than the parser takes, so that it is the parser that says what is too large.
-  const Result<std::string> text = ReadFile(arguments.file, size_t{1} << 30);
+  const Result<std::string> text = ReadFile(arguments.file, kMaxSweepFileBytes);
   if (!text.ok()) return FileFault(arguments.file, text.status().message());
   const ParsedSweeps parsed = ParseSweeps(*text, OptionsFor(arguments));
   for (const Diagnostic& diagnostic : parsed.diagnostics)
