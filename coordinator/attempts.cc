@@ -99,9 +99,6 @@ Result<ObsoleteObjects> Coordinator::ReportCheckpoint(const ReportCheckpointCall
   GYRE_RETURN_IF_ERROR(CheckSequence(live, call.sequence));
   if (call.hash == live.last_checkpoint) return live.last_obsolete;
 
-  GYRE_RETURN_IF_ERROR(StartAttempt(*job, at));
-  // The fence again, by the database and in this transaction.
-  GYRE_RETURN_IF_ERROR(store_->Update(live.record, std::nullopt));
   CheckpointRecord checkpoint;
   checkpoint.job_id = call.attempt.job;
   checkpoint.step = call.step;
@@ -110,6 +107,13 @@ Result<ObsoleteObjects> Coordinator::ReportCheckpoint(const ReportCheckpointCall
   checkpoint.tokens = call.tokens;
   checkpoint.bytes = call.bytes;
   checkpoint.attempt = call.attempt.number;
+  // Answered before a restart; what was obsolete then is not known any more.
+  GYRE_ASSIGN_OR_RETURN(const bool repeated, store_->Has(checkpoint));
+  if (repeated) return ObsoleteObjects{};
+
+  GYRE_RETURN_IF_ERROR(StartAttempt(*job, at));
+  // The fence again, by the database and in this transaction.
+  GYRE_RETURN_IF_ERROR(store_->Update(live.record, std::nullopt));
   GYRE_ASSIGN_OR_RETURN(live.last_obsolete, store_->Put(checkpoint, at.wall));
   live.last_checkpoint = call.hash;
   if (call.step > live.record.resumed_from_step.value_or(0)) job->record.losses = 0;

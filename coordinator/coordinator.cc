@@ -28,6 +28,7 @@ Result<std::unique_ptr<Coordinator>> Coordinator::Open(std::unique_ptr<Store> st
 Status Coordinator::Reload(const Moment& at) {
   GYRE_ASSIGN_OR_RETURN(Snapshot snapshot, store_->Load());
   last_event_id_ = snapshot.last_event_id;
+  is_stale_ = false;
   state_ = State(std::move(snapshot), timing_, at);
   return OkStatus();
 }
@@ -53,14 +54,15 @@ std::optional<Millis> Coordinator::Execute(const std::vector<Call>& calls, const
 
 Status Coordinator::Transact(const std::vector<Call>& calls, const Moment& at,
                              std::vector<Status>* results, Decisions* decisions) {
-  const int64_t events_before = last_event_id_;
+  const int64_t writes_before = store_->writes();
   const auto transact = [&]() -> Status {
+    if (is_stale_) GYRE_RETURN_IF_ERROR(Reload(at));
     GYRE_RETURN_IF_ERROR(store_->Begin());
     for (const Call& call : calls) {
-      const int64_t writes_before = store_->writes();
+      const int64_t writes = store_->writes();
       results->push_back(call.run(at));
       // Refused before it wrote anything: nothing to undo. Else memory and file may disagree.
-      if (!results->back().ok() && store_->writes() != writes_before) return results->back();
+      if (!results->back().ok() && store_->writes() != writes) return results->back();
       if (store_->failed()) return Internal("a call ignored an error of the store");
     }
     GYRE_RETURN_IF_ERROR(CarryOut(at, decisions));
@@ -72,10 +74,9 @@ Status Coordinator::Transact(const std::vector<Call>& calls, const Moment& at,
   stale_calls_.clear();
   if (!status.ok()) return Abandon(status, at);
 
-  const bool has_events = last_event_id_ != events_before;
-  if (has_events) health_ = OkStatus();
+  if (store_->writes() != writes_before) health_ = OkStatus();
   if (listener_ != nullptr) {
-    if (has_events) listener_->OnCommitted(last_event_id_);
+    listener_->OnCommitted(last_event_id_);
     for (const RunningJobReply& job : progress) listener_->OnProgress(job);
   }
   return OkStatus();
@@ -84,7 +85,8 @@ Status Coordinator::Transact(const std::vector<Call>& calls, const Moment& at,
 Status Coordinator::Abandon(const Status& status, const Moment& at) {
   const bool callers_fault = !store_->failed() || status.code() == StatusCode::kFailedPrecondition;
   store_->Rollback();
-  GYRE_RETURN_IF_ERROR(Reload(at));
+  is_stale_ = true;
+  if (const Status reloaded = Reload(at); !reloaded.ok()) LogError(reloaded.ToString());
   if (callers_fault) return status;
   if (health_.ok()) LogError("the results database cannot be written: " + status.ToString());
   health_ = status;
@@ -150,16 +152,15 @@ SchedulerView Coordinator::View() {
 
 void Coordinator::SettleOffers(bool committed) {
   for (auto offer = offers_.begin(); offer != offers_.end();) {
-    if (!offer->second.settled) {
-      ++offer;
-    } else if (committed) {
-      offer->second.answer(offer->second.lease);
-      offer = offers_.erase(offer);
-    } else {
-      offer->second.settled = false;
-      offer->second.lease.reset();
-      ++offer;
+    Offer& o = offer->second;
+    if (committed && o.settled) o.answer(o.lease);
+    const bool over = committed ? o.settled : o.is_new;
+    if (!committed) {
+      o.settled = false;
+      o.lease.reset();
     }
+    o.is_new = false;
+    offer = over ? offers_.erase(offer) : std::next(offer);
   }
 }
 

@@ -72,8 +72,8 @@ class Coordinator {
   ClusterReply GetCluster();
 
   Result<RegisterReply> Register(const RegisterCall& call, const Moment& at);
-  /// `offer` names the question: the same one again is not a second one. `answer` is called once,
-  /// after a commit.
+  /// `answer` is called once, after a commit, unless the call is refused or withdrawn. `offer` is
+  /// the caller's name for the question.
   Status Acquire(int64_t offer, const AcquireCall& call, LeaseAnswer answer, const Moment& at);
   /// The worker does not wait any longer; `answer` will not be called.
   void Withdraw(int64_t offer);
@@ -95,6 +95,7 @@ class Coordinator {
     AcquireCall call;
     LeaseAnswer answer;
     Millis ends_at{0};
+    bool is_new = true;    // made in this transaction
     bool settled = false;  // in this transaction: granted, or its wait is over
     std::optional<LeaseReply> lease;
   };
@@ -177,6 +178,7 @@ class Coordinator {
   std::vector<RunningJobReply> progress_;
   std::vector<StaleCall> stale_calls_;
   Status health_;
+  bool is_stale_ = false;  // memory is not what the file says: read it before anything else
 };
 
 }  // namespace gyre

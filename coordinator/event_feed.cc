@@ -53,6 +53,7 @@ void EventFeed::Stop() {
 
 void EventFeed::OnCommitted(int64_t last_event_id) {
   const std::lock_guard lock(mutex_);
+  if (last_event_id_ == last_event_id) return;
   last_event_id_ = last_event_id;
   changed_.notify_all();
 }

@@ -47,8 +47,11 @@ Result<RegisterReply> Coordinator::Register(const RegisterCall& call, const Mome
     return InvalidArgument("a worker needs a name, an incarnation, and 1 to " +
                            std::to_string(kMaxSlots) + " slots");
   }
-  if (replaced_incarnations_.contains(call.incarnation))
-    return KnownWorker(call.incarnation).status();
+  if (state_.FindWorkerByIncarnation(call.incarnation) == nullptr) {
+    // Unknown is what registering is for; replaced is not.
+    const Status status = KnownWorker(call.incarnation).status();
+    if (status.code() != StatusCode::kNotFound) return status;
+  }
 
   WorkerRecord record;
   record.name = call.name;
@@ -95,11 +98,12 @@ Status Coordinator::Acquire(int64_t offer, const AcquireCall& call, LeaseAnswer 
   if (call.slots < 1) return InvalidArgument("a worker without a free slot asks for work");
   GYRE_ASSIGN_OR_RETURN(WorkerEntry * worker, KnownWorker(call.incarnation));
   GYRE_RETURN_IF_ERROR(Heard(*worker, at));
-  if (offers_.contains(offer)) return OkStatus();
   EndOffersOf(*worker);
   const Millis wait = std::clamp(call.wait, Millis(0), timing_.longest_wait);
-  offers_[offer] =
-      Offer{worker->record.id, call, std::move(answer), at.now + wait, false, std::nullopt};
+  offers_[offer] = {.worker = worker->record.id,
+                    .call = call,
+                    .answer = std::move(answer),
+                    .ends_at = at.now + wait};
   return OkStatus();
 }
 

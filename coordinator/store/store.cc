@@ -201,7 +201,9 @@ Status Store::Begin() { return Noted(database_.Execute("BEGIN IMMEDIATE")); }
 
 Status Store::Commit() {
   for (auto& [sql, statement] : statements_) statement.Reset();
-  return Noted(database_.Execute("COMMIT"));
+  Status status = Noted(database_.Execute("COMMIT"));
+  // Nothing that a single call did wrong comes to light this late.
+  return status.code() == StatusCode::kFailedPrecondition ? Internal(status.message()) : status;
 }
 
 void Store::Rollback() {

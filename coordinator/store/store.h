@@ -93,6 +93,8 @@ class Store {
   // Checkpoints. Both answer the hashes that no row of any job refers to any more.
   /// Saves one and keeps the newest two full ones.
   Result<std::vector<std::string>> Put(const CheckpointRecord& checkpoint, Millis wall);
+  /// Whether exactly this one, of this attempt, has been saved.
+  Result<bool> Has(const CheckpointRecord& checkpoint);
   /// Forgets the full ones of a job that has its weights.
   Result<std::vector<std::string>> KeepOnlyWeights(int64_t job_id);
   /// The newest full one.

@@ -118,6 +118,16 @@ Result<std::optional<CheckpointRecord>> Store::LatestCheckpoint(int64_t job_id) 
   return std::optional<CheckpointRecord>(std::move(checkpoint));
 }
 
+Result<bool> Store::Has(const CheckpointRecord& checkpoint) {
+  GYRE_ASSIGN_OR_RETURN(
+      Statement * rows,
+      Bound("SELECT 1 FROM checkpoints WHERE job_id = ? AND step = ? AND weights_only = ? "
+            "AND hash = ? AND attempt = ?",
+            checkpoint.job_id, checkpoint.step, checkpoint.weights_only, checkpoint.hash,
+            checkpoint.attempt));
+  return Step(rows);
+}
+
 Result<std::vector<std::string>> Store::KeepOnlyWeights(int64_t job_id) {
   std::vector<std::string> dropped;
   GYRE_RETURN_IF_ERROR(DropCheckpoints(

@@ -1,0 +1,275 @@
+#include "coordinator/store/store.h"
+
+#include <gmock/gmock.h>
+#include <sqlite3.h>
+
+#include <fstream>
+
+#include "base/log.h"
+#include "coordinator/store/event_reader.h"
+#include "coordinator/store/schema.h"
+#include "tests/coordinator/harness.h"
+
+namespace gyre {
+namespace {
+
+using testing::HasSubstr;
+
+class StoreTest : public testing::Test {
+ protected:
+  ~StoreTest() override { std::filesystem::remove_all(folder_); }
+  const std::filesystem::path folder_ = ScratchFolder("store");
+  const std::filesystem::path path_ = folder_ / "results.db";
+};
+
+TEST_F(StoreTest, ADatabaseHasOneCoordinator) {
+  auto store = Store::Open(path_);
+  ASSERT_TRUE(store.ok()) << store.status();
+  const Status second = Store::Open(path_).status();
+  EXPECT_EQ(second.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(second.message(), HasSubstr("results.db is in use by another coordinator"));
+  store->reset();
+  EXPECT_TRUE(Store::Open(path_).ok());
+}
+
+TEST_F(StoreTest, OnlyItsOwnDatabasesAreOpened) {
+  std::ofstream(path_) << std::string(10000, '?');
+  Status status = Store::Open(path_).status();
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+  EXPECT_THAT(status.message(), HasSubstr("results.db"));
+
+  std::filesystem::remove(path_);
+  ASSERT_TRUE(Database::OpenForWriting(path_)->Execute("CREATE TABLE mine (x)").ok());
+  status = Store::Open(path_).status();
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("not one of Gyre's"));
+
+  std::filesystem::remove(path_);
+  { ASSERT_TRUE(Store::Open(path_).ok()); }
+  ASSERT_TRUE(Database::OpenForWriting(path_)->Execute("PRAGMA user_version=99").ok());
+  status = Store::Open(path_).status();
+  EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("schema version 99, this program knows up to " +
+                                          std::to_string(SchemaVersion())));
+}
+
+TEST_F(StoreTest, ADamagedFileIsNamed) {
+  { ASSERT_TRUE(Store::Open(path_).ok()); }
+  {
+    // The first page says what the file is; those behind it hold the tables.
+    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(4096);
+    file << std::string(std::filesystem::file_size(path_) - 4096, '\xa5');
+  }
+  auto store = Store::Open(path_);
+  const Status status = store.ok() ? (*store)->Load().status() : store.status();
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss) << status;
+  EXPECT_THAT(status.message(), HasSubstr("results.db"));
+}
+
+TEST_F(StoreTest, EveryTableAndColumnExplainsItself) {
+  auto store = Store::Open(path_);
+  ASSERT_TRUE(store.ok());
+  auto tables = (*store)->database().Prepare(
+      "SELECT name, sql FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE "
+      "'sqlite%'");
+  int count = 0;
+  while (*tables->Step()) {
+    ++count;
+    const std::string sql = tables->Text(1);
+    EXPECT_THAT(sql.substr(0, sql.find('\n')), HasSubstr("-- ")) << tables->Text(0);
+  }
+  EXPECT_EQ(count, 19);
+  for (const char* view : {"curves", "final", "comparison", "frequencies", "failures"}) {
+    EXPECT_TRUE((*store)->database().Prepare(std::string("SELECT * FROM ") + view).ok()) << view;
+  }
+}
+
+TEST_F(StoreTest, ViewsNeedNoMathFunctions) {
+  { ASSERT_TRUE(Store::Open(path_).ok()); }
+  auto plain = Database::OpenReadOnly(path_);
+  // As in a client that was built without them.
+  for (const char* name : {"sqrt", "pow", "power", "exp", "ln", "log"}) {
+    for (const int arguments : {1, 2}) {
+      sqlite3_create_function(
+          plain->handle(), name, arguments, SQLITE_UTF8, nullptr,
+          [](sqlite3_context* context, int, sqlite3_value**) {
+            sqlite3_result_error(context, "absent", -1);
+          },
+          nullptr, nullptr);
+    }
+  }
+  for (const char* view : {"curves", "final", "comparison", "frequencies", "failures"}) {
+    auto rows = plain->Prepare(std::string("SELECT * FROM ") + view);
+    ASSERT_TRUE(rows.ok()) << rows.status();
+    EXPECT_TRUE(rows->Run().ok()) << view;
+  }
+}
+
+TEST_F(StoreTest, ARolledBackTransactionLeavesNothing) {
+  auto store = Store::Open(path_);
+  ASSERT_TRUE((*store)->Begin().ok());
+  WorkerRecord worker;
+  worker.name = "w";
+  ASSERT_TRUE((*store)->Insert(worker, Millis(0)).ok());
+  EXPECT_FALSE((*store)->Insert(worker, Millis(0)).ok());  // the name is taken
+  EXPECT_TRUE((*store)->failed());
+  (*store)->Rollback();
+  EXPECT_FALSE((*store)->failed());
+  EXPECT_TRUE((*store)->Load()->workers.empty());
+}
+
+/// A whole life of two jobs, each call sent again until it is taken.
+class NthFailure : public CoordinatorTest {
+ protected:
+  std::string Story() {
+    const auto insist = [&](auto call) {
+      Status status = call();
+      if (answers_are_lost_) {
+        Restart();
+        status = call();
+      }
+      for (int tries = 0; tries < 3 && status.code() == StatusCode::kUnavailable; ++tries)
+        status = call();
+      EXPECT_TRUE(status.ok()) << status;
+    };
+    checks_invariants_ = false;  // their statements are not the story's
+    std::optional<LeaseReply> lease;
+    insist([&] { return Submit(MakeSweep("s", 1, 2)).status(); });
+    insist([&] { return Register("w", "w1"); });
+    for (int job = 0; job < 2; ++job) {
+      // The one call that is not repeated as it was: a lost lease is another attempt.
+      for (int tries = 0; tries < 3 && !lease; ++tries) {
+        auto acquired = Acquire("w1");
+        if (acquired.ok()) lease = *acquired;
+      }
+      if (!lease) return "no lease";
+      const AttemptRef ref = Ref(*lease, "w1");
+      insist([&] { return Beat("w1", {{ref.job, ref.number, {}}}).status(); });
+      insist([&] { return Report(ref, 1, {{"m", 1, 10, 1.5}, {"n", 1, 10, 2.5}}).status(); });
+      for (int64_t step = 1; step <= 3; ++step) {
+        insist([&] { return Save(ref, step, "h" + std::to_string(step)).status(); });
+      }
+      insist([&] { return Save(ref, 4, "weights", true).status(); });
+      insist([&] { return Finish(ref, AttemptOutcome::kSucceeded, 1).status(); });
+      lease.reset();
+    }
+    std::string all;
+    for (const char* table :
+         {"sweeps", "variants", "jobs", "attempts", "points", "checkpoints", "workers"}) {
+      all += Sql(std::string("SELECT * FROM ") + table) + "\n";
+    }
+    return all + Sql("SELECT kind, job_id, attempt, details FROM events "
+                     "WHERE kind NOT IN ('coordinator_started', 'sweep_attached')");
+  }
+
+  void Fresh() {
+    coordinator_.reset();
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    Restart();
+  }
+
+  // SQLite asks after so many instructions whether it shall go on; saying no fails the statement.
+  void FailAfter(int64_t instructions) {
+    left_ = instructions;
+    sqlite3_progress_handler(
+        coordinator_->store().database().handle(), 1,
+        [](void* left) { return --*static_cast<int64_t*>(left) == 0 ? 1 : 0; }, &left_);
+  }
+  int64_t left_ = 0;
+  bool answers_are_lost_ = false;
+};
+
+TEST_F(NthFailure, WhicheverStatementFailsTheStoryEndsTheSame) {
+  SetLogLevel(LogLevel::kOff);
+  const std::string undisturbed = Story();
+  int failures = 0;
+  // A prime, so that over the runs every kind of statement is hit in its middle.
+  for (int64_t n = 1;; n += 211) {
+    Fresh();
+    FailAfter(n);
+    ASSERT_EQ(Story(), undisturbed) << "failing after " << n << " instructions";
+    const bool is_over = std::exchange(left_, 0) > 0;  // and no failure in what follows
+    ASSERT_TRUE(coordinator_->CheckInvariants().ok());
+    if (is_over) break;
+    ++failures;
+  }
+  EXPECT_GT(failures, 20);
+}
+
+TEST_F(NthFailure, WhicheverCommitFailsTheStoryEndsTheSame) {
+  SetLogLevel(LogLevel::kOff);
+  const std::string undisturbed = Story();
+  int failures = 0;
+  for (int64_t n = 1;; ++n) {
+    Fresh();
+    left_ = n;
+    sqlite3_commit_hook(
+        coordinator_->store().database().handle(),
+        [](void* left) { return --*static_cast<int64_t*>(left) == 0 ? 1 : 0; }, &left_);
+    ASSERT_EQ(Story(), undisturbed) << "failing commit " << n;
+    const bool is_over = std::exchange(left_, 0) > 0;  // and no failure in what follows
+    ASSERT_TRUE(coordinator_->CheckInvariants().ok());
+    if (is_over) break;
+    ++failures;
+  }
+  EXPECT_GT(failures, 10);
+}
+
+TEST_F(NthFailure, EveryAnswerMayBeLostInAKill) {
+  const std::string undisturbed = Story();
+  Fresh();
+  answers_are_lost_ = true;
+  EXPECT_EQ(Story(), undisturbed);
+}
+
+TEST_F(NthFailure, AFullDiskIsAStateThatHeals) {
+  SetLogLevel(LogLevel::kOff);
+  ASSERT_TRUE(Submit(MakeSweep("s", 1, 1)).ok());
+  ASSERT_TRUE(Register("w", "w1").ok());
+  const AttemptRef ref = Ref(**Acquire("w1"), "w1");
+  ASSERT_TRUE(Beat("w1", {{1, 1, {}}}).ok());
+  const Database& database = coordinator_->store().database();
+  ASSERT_TRUE(database.Execute("PRAGMA max_page_count=1").ok());
+  std::vector<PointRecord> many;
+  for (int64_t step = 0; step < 1000; ++step) many.push_back({"m", step, step, 1.0});
+  const Status full = Report(ref, 1, many).status();
+  EXPECT_EQ(full.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(full.message(), HasSubstr("full"));
+  EXPECT_EQ(coordinator_->health().code(), StatusCode::kResourceExhausted);
+  // Leases are kept, and people are answered, meanwhile.
+  for (int beat = 0; beat < 20; ++beat) {
+    EXPECT_THAT(*Beat("w1", {{1, 1, {}}}), testing::ElementsAre(WorkerDesire::kContinue));
+    Advance(Millis(3000));
+  }
+  EXPECT_EQ(Sweep("s").jobs.running, 1);
+  ASSERT_TRUE(database.Execute("PRAGMA max_page_count=100000").ok());
+  EXPECT_EQ(*Report(ref, 1, many), 1);
+  EXPECT_TRUE(coordinator_->health().ok());
+  EXPECT_EQ(Sql("SELECT count(*) FROM points"), "1000");
+}
+
+TEST_F(NthFailure, EventsAreReadInOrderBesideTheWriter) {
+  auto reader = EventReader::Open(path_);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  ASSERT_TRUE(Submit(MakeSweep("s", 1, 1)).ok());
+  ASSERT_TRUE(Register("w", "w1").ok());
+  ASSERT_TRUE(Acquire("w1")->has_value());
+  std::vector<std::string> kinds;
+  int64_t after = 0;
+  while (true) {
+    auto events = reader->Read(after, coordinator_->last_event_id(), std::nullopt, 2);
+    ASSERT_TRUE(events.ok());
+    if (events->empty()) break;
+    for (const EventRow& row : *events) kinds.push_back(row.event.kind + "/" + row.worker);
+    after = events->back().event.id;
+  }
+  EXPECT_THAT(kinds, testing::ElementsAre("coordinator_started/", "sweep_submitted/",
+                                          "worker_registered/w", "attempt_leased/w"));
+  EXPECT_EQ(reader->Read(0, coordinator_->last_event_id(), 1, 10)->size(), 2u);
+  EXPECT_EQ(reader->Read(0, 2, std::nullopt, 10)->size(), 2u);
+}
+
+}  // namespace
+}  // namespace gyre
