@@ -183,10 +183,6 @@ Result<Update> Run::UpdateOnce() {
     targets += std::count_if(batch_.targets.begin(), batch_.targets.end(),
                              [](int32_t t) { return t >= 0; });
   }
-  if (targets == 0) {
-    return InvalidArgument("the batch of step " + std::to_string(step_) +
-                           " has nothing to predict; raise train.batch_tokens or data.context");
-  }
   Update update;
   update.loss = nats / static_cast<double>(targets);
   update.learning_rate = LearningRate(job_.config.train, step_);

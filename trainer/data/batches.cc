@@ -18,6 +18,7 @@ Batches::Batches(const Dataset* dataset, int context, bool masked, int rows_per_
       context_(context),
       masked_(masked),
       rows_per_step_(rows_per_step),
+      epoch_length_(dataset->tokens() - (masked ? dataset->info().documents : 0)),
       documents_(seed, "data/documents"),
       rows_(seed, "data/rows") {}
 
@@ -32,8 +33,13 @@ Result<Batches> Batches::Create(const Dataset* dataset, int context, const std::
   if (packing != "documents" && packing != "stream") {
     return InvalidArgument("data.packing must be documents or stream, not '" + packing + "'");
   }
-  return Batches(dataset, context, packing == "documents", static_cast<int>(batch_tokens / context),
-                 seed);
+  Batches batches(dataset, context, packing == "documents",
+                  static_cast<int>(batch_tokens / context), seed);
+  if (batches.epoch_length_ == 0) {
+    return InvalidArgument("the data set " + dataset->info().name + " has no text to train on");
+  }
+  GYRE_RETURN_IF_ERROR(dataset->Read(0, {&batches.document_start_, 1}));
+  return batches;
 }
 
 const Batches::Epoch& Batches::EpochOf(int64_t number) {
@@ -43,69 +49,62 @@ const Batches::Epoch& Batches::EpochOf(int64_t number) {
   const uint64_t count = starts.size();
   epoch.number = number;
   epoch.ends.resize(count);
-  uint64_t end = 0;
+  int64_t end = 0;
   for (uint64_t k = 0; k < count; ++k) {
     const uint64_t document = PermutedIndex(documents_, static_cast<uint64_t>(number), count, k);
-    const uint64_t next =
-        document + 1 < count ? starts[document + 1] : static_cast<uint64_t>(dataset_->tokens());
-    end += next - starts[document];
+    const int64_t next =
+        document + 1 < count ? static_cast<int64_t>(starts[document + 1]) : dataset_->tokens();
+    end += next - static_cast<int64_t>(starts[document]) - (masked_ ? 1 : 0);
     epoch.ends[k] = end;
   }
   return epoch;
 }
 
 Batches::Place Batches::Find(int64_t position) {
-  const int64_t tokens = dataset_->tokens();
-  const int64_t number = position / tokens;
+  const int64_t number = position / epoch_length_, epoch_begin = number * epoch_length_;
   const Epoch& epoch = EpochOf(number);
-  const auto within = static_cast<uint64_t>(position % tokens);
-  const auto k = static_cast<uint64_t>(
-      std::upper_bound(epoch.ends.begin(), epoch.ends.end(), within) - epoch.ends.begin());
+  const auto k = static_cast<size_t>(
+      std::upper_bound(epoch.ends.begin(), epoch.ends.end(), position - epoch_begin) -
+      epoch.ends.begin());
   const uint64_t document =
       PermutedIndex(documents_, static_cast<uint64_t>(number), epoch.ends.size(), k);
   Place place;
-  place.begin = number * tokens + static_cast<int64_t>(k == 0 ? 0 : epoch.ends[k - 1]);
-  place.end = number * tokens + static_cast<int64_t>(epoch.ends[k]);
-  place.source = static_cast<int64_t>(dataset_->document_starts()[document]);
+  place.begin = epoch_begin + (k == 0 ? 0 : epoch.ends[k - 1]);
+  place.end = epoch_begin + epoch.ends[k];
+  place.source = static_cast<int64_t>(dataset_->document_starts()[document]) + (masked_ ? 1 : 0);
   return place;
 }
 
 int64_t Batches::RowAt(int64_t index) const {
-  // Epoch e's rows are those that begin in [e*N, (e+1)*N), and so the rows ceil(e*N/T) ..
+  // Epoch e of N targets has the rows that begin in [e*N, (e+1)*N), and so the rows ceil(e*N/T) ..
   // ceil((e+1)*N/T)-1. An epoch shorter than a row may have none.
-  const int64_t tokens = dataset_->tokens();
-  const auto first_row = [&](int64_t epoch) { return CeilOfRatio(epoch, tokens, context_); };
-  const int64_t epoch = static_cast<int64_t>(static_cast<__int128>(index) * context_ / tokens);
+  const auto first_row = [&](int64_t epoch) { return CeilOfRatio(epoch, epoch_length_, context_); };
+  const auto epoch = static_cast<int64_t>(static_cast<__int128>(index) * context_ / epoch_length_);
   const int64_t first = first_row(epoch), count = first_row(epoch + 1) - first;
   return first + static_cast<int64_t>(PermutedIndex(rows_, static_cast<uint64_t>(epoch),
                                                     static_cast<uint64_t>(count),
                                                     static_cast<uint64_t>(index - first)));
 }
 
-Status Batches::FillRow(int64_t row, int32_t* tokens, int32_t* targets, int32_t* starts) {
-  const int64_t first = row * context_, end = first + context_ + 1;  // and the last token's target
-  ids_.resize(static_cast<size_t>(context_) + 1);
-  for (int64_t position = first; position < end;) {
+Status Batches::FillRow(int64_t row, std::span<int32_t> tokens, std::span<int32_t> targets,
+                        std::span<int32_t> starts) {
+  const int64_t first = row * context_;
+  for (size_t at = 0; at < targets.size();) {
+    const int64_t position = first + static_cast<int64_t>(at);
     const Place place = Find(position);
-    const int64_t piece_end = std::min(place.end, end);
-    const auto at = static_cast<size_t>(position - first);
-    const auto count = static_cast<size_t>(piece_end - position);
-    GYRE_RETURN_IF_ERROR(dataset_->Read(place.source + (position - place.begin),
-                                        std::span(ids_).subspan(at, count)));
-    for (size_t i = at; i < at + count; ++i) {
-      if (i > 0) targets[i - 1] = masked_ && i == at ? -1 : ids_[i];
-      if (masked_ && i < static_cast<size_t>(context_)) {
-        starts[i] = static_cast<int32_t>(std::max<int64_t>(place.begin - first, 0));
-      }
-    }
-    position = piece_end;
+    const size_t count = std::min(static_cast<size_t>(place.end - position), targets.size() - at);
+    GYRE_RETURN_IF_ERROR(
+        dataset_->Read(place.source + (position - place.begin), targets.subspan(at, count)));
+    tokens[at] = at == 0 || masked_ ? document_start_ : targets[at - 1];
+    std::copy_n(targets.begin() + at, count - 1, tokens.begin() + at + 1);
+    if (masked_) std::fill_n(starts.begin() + at, count, static_cast<int32_t>(at));
+    at += count;
   }
-  std::copy(ids_.begin(), ids_.end() - 1, tokens);
   return OkStatus();
 }
 
 Status Batches::Fill(int64_t step, int first_row, int rows, Batch* batch) {
-  const size_t size = static_cast<size_t>(rows) * static_cast<size_t>(context_);
+  const auto length = static_cast<size_t>(context_), size = static_cast<size_t>(rows) * length;
   batch->rows = rows;
   batch->length = context_;
   batch->tokens.resize(size);
@@ -113,9 +112,16 @@ Status Batches::Fill(int64_t step, int first_row, int rows, Batch* batch) {
   batch->document_starts.resize(masked_ ? size : 0);
   for (int r = 0; r < rows; ++r) {
     const int64_t row = RowAt((step - 1) * rows_per_step_ + first_row + r);
-    const size_t at = static_cast<size_t>(r) * static_cast<size_t>(context_);
-    GYRE_RETURN_IF_ERROR(FillRow(row, &batch->tokens[at], &batch->targets[at],
-                                 masked_ ? &batch->document_starts[at] : nullptr));
+    const size_t at = static_cast<size_t>(r) * length;
+    const std::span<int32_t> starts(batch->document_starts);
+    GYRE_RETURN_IF_ERROR(FillRow(row, std::span(batch->tokens).subspan(at, length),
+                                 std::span(batch->targets).subspan(at, length),
+                                 masked_ ? starts.subspan(at, length) : starts));
+  }
+  // Said in the simplest way, which is also the quickest to compute.
+  const auto inner = [](int32_t start) { return start > 0; };
+  if (std::none_of(batch->document_starts.begin(), batch->document_starts.end(), inner)) {
+    batch->document_starts.clear();
   }
   return OkStatus();
 }

@@ -6,22 +6,27 @@
 // kept.
 //
 // The order. In each epoch the documents are put in a new random order; end to end they are the
-// epoch's stream, and the epochs' streams end to end are one endless stream. It is cut into rows of
-// exactly `context` tokens; the rows that begin within an epoch are taken in a random order of
-// their own (a batch of neighbours in one long chapter would be a poor sample), those of an earlier
-// epoch first. So every token of an epoch is an input exactly once, in the row that covers its
-// place; a row over the end of an epoch belongs to that epoch and goes on into the next. Batch s is
-// the rows s*n .. s*n + n-1 of that order, counted from step 1, whoever computes them: ranks share
-// a batch's rows out.
+// epoch's stream of targets, and the epochs' streams end to end are one endless stream. It is cut
+// into rows of exactly `context` targets; the rows that begin within an epoch are taken in a random
+// order of their own (a batch of neighbours in one long chapter would be a poor sample), those of
+// an earlier epoch first. So every token of an epoch is a target exactly once, in the row that
+// covers its place; a row over the end of an epoch belongs to that epoch and goes on into the next.
+// Batch s is the rows (s-1)*n .. s*n - 1 of that order, whoever computes them: ranks share a
+// batch's rows out.
 //
-// The target of a token is the next one in the stream. Packing `documents`: attention stays within
-// a document (document_starts), and the last token of a document has no target. `stream`: neither.
+// The input at a place is the token before its target, but a row begins with a document start, as
+// evaluation windows do (windows.h): a model that never saw a row begin so would be evaluated on
+// something else than it was trained on, and encodings suffer from that unequally. Packing
+// `documents`: document starts are no targets, each document in a row begins with one as its input,
+// and attention stays within a document. `stream`: document starts are targets like all tokens, and
+// attention does not stop at them.
 //
 // A step costs O(rows log documents); entering an epoch costs O(documents) time and 8 bytes a
 // document. One thread drives a Batches.
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,7 +39,7 @@ namespace gyre {
 
 class Batches {
  public:
-  /// `dataset` outlives the object. INVALID_ARGUMENT: sizes that don't fit together.
+  /// `dataset` outlives the object. INVALID_ARGUMENT: sizes that don't fit together, or no text.
   static Result<Batches> Create(const Dataset* dataset, int context, const std::string& packing,
                                 int64_t batch_tokens, uint64_t seed);
 
@@ -44,31 +49,33 @@ class Batches {
   Status Fill(int64_t step, int first_row, int rows, Batch* batch);
 
  private:
-  // The documents of one epoch in their order: the k-th has the tokens ends[k-1] .. ends[k]-1 of
+  // The documents of one epoch in their order: the k-th has the targets ends[k-1] .. ends[k]-1 of
   // the epoch's stream.
   struct Epoch {
     int64_t number = -1;
-    std::vector<uint64_t> ends;
+    std::vector<int64_t> ends;
   };
   // The document that covers a place of the endless stream.
   struct Place {
     int64_t begin = 0, end = 0;  // of the document, in the endless stream
-    int64_t source = 0;          // its first token in the data set
+    int64_t source = 0;          // its first target, in the data set
   };
 
   Batches(const Dataset* dataset, int context, bool masked, int rows_per_step, uint64_t seed);
   const Epoch& EpochOf(int64_t number);
   Place Find(int64_t position);
   int64_t RowAt(int64_t index) const;
-  Status FillRow(int64_t row, int32_t* tokens, int32_t* targets, int32_t* starts);
+  Status FillRow(int64_t row, std::span<int32_t> tokens, std::span<int32_t> targets,
+                 std::span<int32_t> starts);
 
   const Dataset* dataset_;
   int context_;
   bool masked_;
   int rows_per_step_;
+  int64_t epoch_length_;  // targets
+  int32_t document_start_ = 0;
   Random documents_, rows_;
   std::array<Epoch, 2> epochs_;  // by parity: a row at an epoch's end looks into the next
-  std::vector<int32_t> ids_;     // of one row, reused
 };
 
 }  // namespace gyre

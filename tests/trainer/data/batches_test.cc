@@ -37,33 +37,34 @@ class BatchesTest : public TemporaryHomeTest {
   }
 };
 
-TEST_F(BatchesTest, EveryTokenOfAnEpochIsAnInputExactlyOnce) {
-  for (const int context : {1, 4, 7, 16, 50}) {
-    const Dataset dataset = Made(Distinct({5, 1, 17, 9, 2}));  // 34 characters, 39 tokens
-    auto batches = Batches::Create(&dataset, context, "documents", 2 * context, 3);
-    ASSERT_TRUE(batches.ok()) << batches.status();
-    // 40 epochs in whole rows: the lowest common multiple of both lengths.
-    const int64_t steps = 40 * 39 / 2;
-    std::map<int32_t, int64_t> seen;
-    for (int64_t step = 1; step <= steps; ++step) {
-      for (const int32_t token : Get(*batches, step).tokens) ++seen[token];
+TEST_F(BatchesTest, EveryTokenOfAnEpochIsATargetExactlyOnce) {
+  const Dataset dataset = Made(Distinct({5, 1, 17, 9, 2}));  // 34 characters, 39 tokens
+  for (const std::string packing : {"documents", "stream"}) {
+    const int64_t epoch = packing == "documents" ? 34 : 39;
+    for (const int context : {1, 4, 7, 16, 50}) {
+      auto batches = Batches::Create(&dataset, context, packing, 2 * context, 3);
+      ASSERT_TRUE(batches.ok()) << batches.status();
+      std::map<int32_t, int64_t> seen;
+      // 20 * epoch steps of 2 * context targets are 40 * context epochs.
+      for (int64_t step = 1; step <= 20 * epoch; ++step) {
+        for (const int32_t target : Get(*batches, step).targets) ++seen[target];
+      }
+      EXPECT_EQ(seen[256], packing == "documents" ? 0 : 5 * 40 * context);
+      seen.erase(256);
+      EXPECT_EQ(seen.size(), 34u);
+      for (const auto& [target, count] : seen) EXPECT_EQ(count, 40 * context) << target;
     }
-    // steps * 2 * context tokens are 40 * context epochs.
-    EXPECT_EQ(seen[256], 5 * 40 * context);
-    seen.erase(256);
-    EXPECT_EQ(seen.size(), 34u);
-    for (const auto& [token, count] : seen) EXPECT_EQ(count, 40 * context) << token;
   }
 }
 
 TEST_F(BatchesTest, WithinTheFirstEpochNothingComesTwice) {
-  const Dataset dataset = Made(Distinct({30, 1, 60, 9}));  // 104 tokens
+  const Dataset dataset = Made(Distinct({30, 1, 60, 9}));  // 100 characters, 104 tokens
   auto batches = Batches::Create(&dataset, 8, "stream", 8, 1);
   std::multiset<int32_t> seen;
   for (int64_t step = 1; step <= 13; ++step) {
-    for (const int32_t token : Get(*batches, step).tokens) seen.insert(token);
+    for (const int32_t target : Get(*batches, step).targets) seen.insert(target);
   }
-  for (int32_t token = 1; token <= 100; ++token) EXPECT_EQ(seen.count(token), 1u) << token;
+  for (int32_t target = 1; target <= 100; ++target) EXPECT_EQ(seen.count(target), 1u) << target;
 }
 
 TEST_F(BatchesTest, ABatchIsAFunctionOfItsStepAlone) {
@@ -107,45 +108,58 @@ TEST_F(BatchesTest, SeedsAndEpochsDiffer) {
   EXPECT_NE(Get(*one, 1).tokens, Get(*one, 2).tokens);
 }
 
-TEST_F(BatchesTest, DocumentsAreMaskedAtTheirEndsAndStreamsAreNot) {
+TEST_F(BatchesTest, DocumentsInARowAreKeptApart) {
   const Dataset dataset = Made({"ab", "c"});  // 256 a b 256 c
-  for (uint64_t seed = 0; seed < 4; ++seed) {
-    auto masked = Batches::Create(&dataset, 5, "documents", 5, seed);
-    auto stream = Batches::Create(&dataset, 5, "stream", 5, seed);
-    const Batch batch = Get(*masked, 1), plain = Get(*stream, 1);
-    EXPECT_EQ(batch.tokens, plain.tokens);
-    EXPECT_TRUE(plain.document_starts.empty());
-    if (batch.tokens[1] == 'a') {
-      EXPECT_THAT(batch.tokens, ElementsAre(256, 'a', 'b', 256, 'c'));
-      EXPECT_THAT(batch.targets, ElementsAre('a', 'b', -1, 'c', -1));
-      EXPECT_THAT(batch.document_starts, ElementsAre(0, 0, 0, 3, 3));
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    auto batches = Batches::Create(&dataset, 3, "documents", 3, seed);
+    const Batch batch = Get(*batches, 1);
+    if (batch.targets[0] == 'a') {
+      EXPECT_THAT(batch.tokens, ElementsAre(256, 'a', 256));
+      EXPECT_THAT(batch.targets, ElementsAre('a', 'b', 'c'));
+      EXPECT_THAT(batch.document_starts, ElementsAre(0, 0, 2));
     } else {
-      EXPECT_THAT(batch.tokens, ElementsAre(256, 'c', 256, 'a', 'b'));
-      EXPECT_THAT(batch.targets, ElementsAre('c', -1, 'a', 'b', -1));
-      EXPECT_THAT(batch.document_starts, ElementsAre(0, 0, 2, 2, 2));
+      EXPECT_THAT(batch.tokens, ElementsAre(256, 256, 'a'));
+      EXPECT_THAT(batch.targets, ElementsAre('c', 'a', 'b'));
+      EXPECT_THAT(batch.document_starts, ElementsAre(0, 1, 1));
     }
-    EXPECT_THAT(plain.targets, testing::Not(testing::Contains(-1)));
-    EXPECT_EQ(plain.targets[4], 256);  // the next epoch's first token
   }
 }
 
-TEST_F(BatchesTest, ADocumentLongerThanARowGoesOnFromTheRowsStart) {
-  const Dataset dataset = Made(Distinct({15}));
+TEST_F(BatchesTest, InAStreamTheyAreNot) {
+  const Dataset dataset = Made({"ab", "c"});
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    auto batches = Batches::Create(&dataset, 5, "stream", 5, seed);
+    const Batch batch = Get(*batches, 1);
+    EXPECT_TRUE(batch.document_starts.empty());
+    EXPECT_THAT(batch.targets, testing::AnyOf(ElementsAre(256, 'a', 'b', 256, 'c'),
+                                              ElementsAre(256, 'c', 256, 'a', 'b')));
+    EXPECT_EQ(batch.tokens[0], 256);
+    for (size_t i = 1; i < 5; ++i) EXPECT_EQ(batch.tokens[i], batch.targets[i - 1]);
+  }
+}
+
+TEST_F(BatchesTest, ARowWithinADocumentBeginsLikeAnEvaluationWindow) {
+  const Dataset dataset = Made(Distinct({16}));
   auto batches = Batches::Create(&dataset, 4, "documents", 16, 0);
   const Batch batch = Get(*batches, 1);
-  EXPECT_THAT(batch.document_starts, Each(0));
-  for (size_t i = 0; i < batch.tokens.size(); ++i) {
-    const int32_t token = batch.tokens[i];
-    EXPECT_EQ(batch.targets[i], token == 256 ? 1 : token == 15 ? -1 : token + 1);
+  EXPECT_TRUE(batch.document_starts.empty()) << "every row is one document";
+  std::set<int32_t> firsts;
+  for (size_t row = 0; row < 4; ++row) {
+    const int32_t first = batch.targets[4 * row];
+    firsts.insert(first);
+    const std::vector<int32_t> tokens(batch.tokens.begin() + 4 * row,
+                                      batch.tokens.begin() + 4 * row + 4);
+    EXPECT_THAT(tokens, ElementsAre(256, first, first + 1, first + 2));
   }
+  EXPECT_THAT(firsts, ElementsAre(1, 5, 9, 13));
 }
 
 TEST_F(BatchesTest, ATextSmallerThanARowIsRepeated) {
   const Dataset dataset = Made({"a"});
   auto batches = Batches::Create(&dataset, 7, "documents", 14, 0);
   const Batch batch = Get(*batches, 1);
-  EXPECT_EQ(std::count(batch.tokens.begin(), batch.tokens.end(), 'a'), 7);
-  EXPECT_EQ(std::count(batch.targets.begin(), batch.targets.end(), 'a'), 7);
+  EXPECT_THAT(batch.targets, Each('a'));
+  EXPECT_THAT(batch.tokens, Each(256));
 }
 
 TEST_F(BatchesTest, SizesThatDoNotFitAreErrors) {
@@ -158,11 +172,14 @@ TEST_F(BatchesTest, SizesThatDoNotFitAreErrors) {
             StatusCode::kInvalidArgument);
   EXPECT_EQ(Batches::Create(&dataset, 4, "rows", 8, 0).status().code(),
             StatusCode::kInvalidArgument);
+  const Dataset empty = Made({"", ""});
+  EXPECT_EQ(Batches::Create(&empty, 4, "documents", 8, 0).status().code(),
+            StatusCode::kInvalidArgument);
 }
 
 TEST_F(BatchesTest, DamagedTokensAreSaidNotTrainedOn) {
   const std::string hash = MakeDataset(home_, {"abc"});
-  Write("datasets/" + hash + "/tokens.bin", std::string(8, '\x7f'));
+  Write("datasets/" + hash + "/tokens.bin", std::string("\0\1", 2) + std::string(6, '\x7f'));
   const Dataset dataset = *Dataset::Open(home_, hash);
   auto batches = Batches::Create(&dataset, 4, "documents", 4, 0);
   Batch batch;
