@@ -13,6 +13,7 @@
 #include "cli/output_comparison.h"
 #include "cli/sweep_client.h"
 #include "cli/terminal.h"
+#include "sweeps/spec/scalar.h"
 
 namespace gyre {
 namespace {
@@ -20,6 +21,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> sweeps;
   CompareOptions options;
+  std::string at;  // tokens, as in a sweep: 10M
   std::string coordinator, database;
   OutputFormat format = OutputFormat::kTable;
 };
@@ -38,7 +40,19 @@ Result<Comparison> ReadDatabase(const Arguments& arguments) {
   return Compare(database, arguments.sweeps, arguments.options);
 }
 
-int RunCompare(const Arguments& arguments) {
+Result<int64_t> ReadTokens(const std::string& text) {
+  const Reading<Number> number = ReadNumber(text, "a number of tokens");
+  if (number.value && number.value->whole && *number.value->whole > 0) return *number.value->whole;
+  return InvalidArgument("--at must be a number of tokens, like 500000 or 10M, and is '" + text +
+                         "'");
+}
+
+int RunCompare(Arguments arguments) {
+  if (!arguments.at.empty()) {
+    const Result<int64_t> tokens = ReadTokens(arguments.at);
+    if (!tokens.ok()) return Fail(tokens.status());
+    arguments.options.at_tokens = *tokens;
+  }
   const Result<Comparison> comparison =
       arguments.database.empty() ? AskCoordinator(arguments) : ReadDatabase(arguments);
   if (!comparison.ok()) return Fail(comparison.status());
@@ -61,17 +75,15 @@ void AddCompareCommand(CLI::App& app, int* exit_code) {
       "'.\n\n"
       "Examples:\n"
       "  gyre compare quickstart --db results.db\n"
-      "  gyre compare table-2 --metric gcide/loss_sample --at 10000000 --format csv");
+      "  gyre compare table-2 --metric gcide/loss_sample --at 10M --format csv");
   auto arguments = std::make_shared<Arguments>();
   command->add_option("SWEEP", arguments->sweeps, "Names of sweeps")->required();
   command->add_option("--metric", arguments->options.metric,
                       "What to compare (default: perplexity on the first validation set)");
   command->add_option("--baseline", arguments->options.baseline,
                       "VARIANT, or SWEEP/VARIANT (default: the sweep's)");
-  command
-      ->add_option("--at", arguments->options.at_tokens,
-                   "Compare as of these tokens (default: at the end)")
-      ->check(CLI::PositiveNumber);
+  command->add_option("--at", arguments->at, "Compare as of these tokens (default: at the end)")
+      ->type_name("TOKENS");
   AddCoordinatorOption(command, &arguments->coordinator);
   AddDatabaseOption(command, &arguments->database);
   AddFormatOption(command, &arguments->format);

@@ -106,6 +106,7 @@ Result<std::vector<SweepStatus>> FollowSweeps(SweepSource& source,
                                               const std::vector<std::string>& names,
                                               ProgressDisplay& display, std::stop_token stop) {
   GYRE_ASSIGN_OR_RETURN(SweepProgress progress, Begin(source, names));
+  for (const std::string& line : progress.FirstLines()) display.Print(line);
   EventQueue queue(source, progress.last_event_id());
   bool was_connected = true;
   Millis refreshed = Clock::Real().Now();

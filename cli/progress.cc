@@ -89,6 +89,16 @@ SweepProgress::SweepProgress(std::vector<SweepStatus> sweeps) : sweeps_(std::mov
   }
 }
 
+std::vector<std::string> SweepProgress::FirstLines() const {
+  std::vector<std::string> lines;
+  for (const SweepStatus& sweep : sweeps_) {
+    for (const RunningJobStatus& job : sweep.running) {
+      lines.push_back(sweep.name + ": " + JobName(job.variant, job.seed) + " is running");
+    }
+  }
+  return lines;
+}
+
 void SweepProgress::Refresh(const SweepStatus& sweep) {
   for (SweepStatus& known : sweeps_) {
     if (known.id == sweep.id) known = sweep;
@@ -160,19 +170,17 @@ std::vector<std::string> SweepProgress::Lines(int width, int height) const {
 std::string SweepLine(const SweepStatus& sweep, const std::vector<RunningJobStatus>& running,
                       int width) {
   double speed = 0;
-  int64_t tokens = sweep.tokens_done;
+  int known = 0;  // jobs that have said how fast they are
   for (const RunningJobStatus& job : running) {
     speed += job.tokens_per_second;
-    // What the sweep's answer counted of this job is older than the job's own report.
-    for (const RunningJobStatus& counted : sweep.running) {
-      if (counted.job_id == job.job_id) tokens += job.tokens - counted.tokens;
-    }
+    if (job.tokens_per_second > 0) ++known;
   }
   std::string rest = "  " + Counts(sweep.jobs);
-  if (speed > 0) {
-    const double left = static_cast<double>(std::max<int64_t>(0, sweep.tokens_budget - tokens));
+  if (known > 0) {
+    const double all = speed / known * static_cast<double>(running.size());
+    const int64_t left = std::max<int64_t>(0, sweep.tokens_budget - sweep.tokens_done);
     rest += ", " + FormatCount(speed) + " tokens/s, ETA " +
-            FormatDuration(static_cast<int64_t>(std::ceil(left / speed)));
+            FormatDuration(static_cast<int64_t>(std::ceil(static_cast<double>(left) / all)));
   }
   const int room = std::max(kNarrowestName, width - DisplayWidth(rest));
   return Shorten(Shorten(sweep.name, room) + rest, width);

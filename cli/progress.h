@@ -17,6 +17,8 @@ class SweepProgress {
  public:
   explicit SweepProgress(std::vector<SweepStatus> sweeps);
 
+  /// A line for each job that runs already, whose start was before the events to come.
+  std::vector<std::string> FirstLines() const;
   /// A newer answer about one of the sweeps.
   void Refresh(const SweepStatus& sweep);
   /// True if the event means that the sweep's counts have changed. The line to print for it, if it

@@ -21,7 +21,7 @@ namespace gyre {
 namespace {
 
 // A trainer that was told to stop ends its step and writes a checkpoint.
-constexpr Millis kStopDeadline{60000};
+constexpr Millis kStopDeadline{30000};
 constexpr Millis kEndDeadline{5000};  // nothing runs any more
 
 struct Arguments {

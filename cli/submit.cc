@@ -1,5 +1,9 @@
+#include <unistd.h>
+
 #include <cstdio>
 #include <memory>
+#include <optional>
+#include <stop_token>
 #include <string>
 
 #include "base/files.h"
@@ -22,8 +26,9 @@ struct Arguments {
   OutputFormat format = OutputFormat::kTable;
 };
 
-int Watch(SweepClient& client, const std::vector<std::string>& names, OutputFormat format) {
-  StopSignals signals;
+int Watch(SweepClient& client, const std::vector<std::string>& names, OutputFormat format,
+          const StopSignals& signals) {
+  Say("watching; Ctrl-C leaves, and the sweep goes on");
   ProgressDisplay display;
   const auto ended = FollowSweeps(client, names, display, signals.token());
   if (signals.signal() != 0) {
@@ -35,6 +40,10 @@ int Watch(SweepClient& client, const std::vector<std::string>& names, OutputForm
 }
 
 int RunSubmit(Arguments arguments) {
+  StopSignals signals;
+  // Until there is something to leave in good order, a signal ends the process at once.
+  using AtOnce = std::stop_callback<void (*)()>;
+  std::optional<AtOnce> at_once(std::in_place, signals.token(), [] { _exit(kExitInterrupted); });
   const auto file = LoadSweepFile(arguments.path, arguments.submission.max_jobs);
   if (!file.ok()) return Fail(file.status());
   // Before the data, which may take a while.
@@ -61,7 +70,9 @@ int RunSubmit(Arguments arguments) {
     }
     names.push_back(sweep.name);
   }
-  return arguments.watch ? Watch(**client, names, arguments.format) : kExitDone;
+  if (!arguments.watch) return kExitDone;
+  at_once.reset();
+  return Watch(**client, names, arguments.format, signals);
 }
 
 }  // namespace

@@ -33,7 +33,6 @@ Terminal TerminalOf(int fd) {
   const std::string_view type = Environment("TERM");
   const bool tty = isatty(fd) == 1;
   terminal.interactive = tty && !type.empty() && type != "dumb";
-  terminal.colour = terminal.interactive && Environment("NO_COLOR").empty();
   if (tty) {
     winsize size{};
     const bool known = ioctl(fd, TIOCGWINSZ, &size) == 0;

@@ -6,7 +6,6 @@ namespace gyre {
 
 struct Terminal {
   bool interactive = false;  // a terminal on which lines can be redrawn: a TTY that is not "dumb"
-  bool colour = false;       // interactive, and NO_COLOR is not set
   int width = 0;             // columns; 0 = no limit (a pipe or a file without COLUMNS)
   int height = 0;            // lines; 0 = no limit
 };

@@ -36,6 +36,8 @@ TEST(Program, WrongOptionsAreUsage) {
                                              {"compare", "s", "--nonsense"},
                                              {"compare", "s", "--format", "xml"},
                                              {"compare", "s", "--at", "-5"},
+                                             {"compare", "s", "--at", "1.5"},
+                                             {"compare", "s", "--at", "soon"},
                                              {"query"},
                                              {"query", "SELECT 1", "--max-rows", "0"},
                                              {"cancel"},
@@ -106,7 +108,7 @@ TEST(Program, ReadsADatabaseWithoutACoordinator) {
   const GyreResult csv =
       RunGyre({"query", "SELECT name FROM variants", "--db", file, "--format", "csv"});
   EXPECT_EQ(csv.output, "name\nθ=10k\n日本語 <b>\n");
-  const GyreResult at = RunGyre({"compare", "s", "--db", file, "--at", "500"});
+  const GyreResult at = RunGyre({"compare", "s", "--db", file, "--at", "0.5k"});
   EXPECT_EQ(at.exit_code, 0) << at.error;
 }
 

@@ -109,6 +109,12 @@ TEST_F(SweepProgressTest, WhatDoesNotFitTheWindowIsCounted) {
   EXPECT_THAT(progress_.Lines(80, 3), SizeIs(3));
 }
 
+TEST_F(SweepProgressTest, JobsThatRunAlreadyAreNamedFirst) {
+  EXPECT_THAT(progress_.FirstLines(),
+              ElementsAre("quickstart: NoPE seed 1 is running",
+                          "quickstart: 0.75-RoPE-reversed seed 1 is running"));
+}
+
 TEST_F(SweepProgressTest, EventsBecomeLinesAtStateChangesOnly) {
   EXPECT_THAT(On(JobEvent(41, "attempt_leased", 5, 1)),
               ElementsAre("quickstart: NoPE seed 1 started"));
