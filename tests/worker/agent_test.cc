@@ -5,7 +5,7 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
+#include <future>
 
 #include "base/files.h"
 #include "base/ids.h"
@@ -277,6 +277,16 @@ TEST_F(AgentTest, ShutdownKillsWhatTakesTooLong) {
   ASSERT_TRUE(coordinator_.AwaitPoint(1));
   worker_->Shutdown(Millis(50));
   EXPECT_FALSE(coordinator_.Get(1).end);
+  EXPECT_FALSE(ProcessGroupRuns(TrainerPid(1)));
+}
+
+TEST_F(AgentTest, AShutdownThatTakesLongIsEndedByAbandon) {
+  coordinator_.Offer(1, R"(["point", "deaf"])");
+  Start();
+  ASSERT_TRUE(coordinator_.AwaitPoint(1));
+  auto stopping = std::async(std::launch::async, [&] { worker_->Shutdown(Millis(3600000)); });
+  worker_->Abandon();
+  EXPECT_EQ(stopping.wait_for(std::chrono::seconds(20)), std::future_status::ready);
   EXPECT_FALSE(ProcessGroupRuns(TrainerPid(1)));
 }
 
