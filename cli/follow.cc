@@ -14,6 +14,7 @@ namespace gyre {
 namespace {
 
 constexpr Millis kDrawEvery{200};
+constexpr Millis kRefreshAtMost{50};
 constexpr Millis kRefreshEvery{2000};  // without an event: what was trained meanwhile
 constexpr Millis kReconnectAfter{500};
 constexpr Millis kLastWords{1000};
@@ -108,7 +109,7 @@ Result<std::vector<SweepStatus>> FollowSweeps(SweepSource& source,
   GYRE_ASSIGN_OR_RETURN(SweepProgress progress, Begin(source, names));
   for (const std::string& line : progress.FirstLines()) display.Print(line);
   EventQueue queue(source, progress.last_event_id());
-  bool was_connected = true;
+  bool was_connected = true, stale = false;
   Millis refreshed = Clock::Real().Now();
   // The answer that everything has ended may overtake the last events.
   const auto may_end = [&] {
@@ -118,9 +119,8 @@ Result<std::vector<SweepStatus>> FollowSweeps(SweepSource& source,
   while (!may_end()) {
     if (stop.stop_requested()) return Cancelled("interrupted");
     std::vector<std::string> lines;
-    bool changed = false;
-    for (const WatchedEvent& event : queue.Take(kDrawEvery, stop)) {
-      changed |= progress.OnEvent(event, &lines);
+    for (const WatchedEvent& event : queue.Take(stale ? kRefreshAtMost : kDrawEvery, stop)) {
+      stale |= progress.OnEvent(event, &lines);
     }
     for (const std::string& line : lines) display.Print(line);
 
@@ -130,9 +130,11 @@ Result<std::vector<SweepStatus>> FollowSweeps(SweepSource& source,
       display.Print(failure.ok() ? "connected again" : failure.message() + "; waiting for it");
       was_connected = failure.ok();
     }
-    if (!progress.ended() && (changed || Clock::Real().Now() - refreshed >= kRefreshEvery)) {
+    const Millis age = Clock::Real().Now() - refreshed;
+    if (!progress.ended() && age >= (stale ? kRefreshAtMost : kRefreshEvery)) {
       GYRE_RETURN_IF_ERROR(RefreshAll(source, &progress));
       refreshed = Clock::Real().Now();
+      stale = false;
     }
     if (display.interactive()) display.Draw(progress.Lines(display.width(), display.height()));
   }

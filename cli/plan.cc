@@ -9,9 +9,9 @@
 #include "cli/exit_code.h"
 #include "cli/output_format.h"
 #include "cli/output_plan.h"
+#include "cli/sweep_file.h"
 #include "cli/terminal.h"
 #include "sweeps/spec/sweep_spec.h"
-#include "trainer/data/corpora.h"
 #include "trainer/data/dataset.h"
 
 namespace gyre {
@@ -45,16 +45,8 @@ std::optional<std::string> PreparedHash(const std::string& request_key) {
 }
 
 SpecOptions OptionsFor(const Arguments& arguments) {
-  SpecOptions options;
-  options.file = arguments.file;
-  std::error_code error;
-  options.folder =
-      std::filesystem::absolute(arguments.file, error).parent_path().lexically_normal().string();
-  options.max_jobs = arguments.max_jobs;
+  SpecOptions options = SpecOptionsFor(arguments.file, arguments.max_jobs);
   options.dataset_hashes = PreparedHash;
-  if (const auto corpora = ListNamedCorpora(GyreHome()); corpora.ok()) {
-    for (const NamedCorpus& corpus : *corpora) options.corpora.push_back(corpus.name);
-  }
   return options;
 }
 

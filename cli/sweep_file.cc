@@ -12,18 +12,6 @@ namespace {
 constexpr size_t kMaxFileBytes = size_t{1}
                                  << 28;  // the parser's own limit is lower and says so better
 
-SpecOptions SpecOptionsFor(const std::string& path, int64_t max_jobs) {
-  SpecOptions options;
-  options.file = path;
-  std::error_code error;  // without a current folder the path stays as it is
-  options.folder = std::filesystem::absolute(path, error).parent_path().lexically_normal().string();
-  options.max_jobs = max_jobs;
-  if (const auto corpora = ListNamedCorpora(GyreHome()); corpora.ok()) {
-    for (const NamedCorpus& corpus : *corpora) options.corpora.push_back(corpus.name);
-  }
-  return options;
-}
-
 Status SayFaults(const std::vector<Diagnostic>& diagnostics, const std::string& path) {
   for (const Diagnostic& diagnostic : diagnostics) {
     std::fprintf(stderr, "%s", FormatDiagnostic(diagnostic).c_str());
@@ -39,6 +27,18 @@ Result<DatasetInfo> Prepare(const std::filesystem::path& home, const DatasetRequ
 }
 
 }  // namespace
+
+SpecOptions SpecOptionsFor(const std::string& path, int64_t max_jobs) {
+  SpecOptions options;
+  options.file = path;
+  std::error_code error;  // without a current folder the path stays as it is
+  options.folder = std::filesystem::absolute(path, error).parent_path().lexically_normal().string();
+  options.max_jobs = max_jobs;
+  if (const auto corpora = ListNamedCorpora(GyreHome()); corpora.ok()) {
+    for (const NamedCorpus& corpus : *corpora) options.corpora.push_back(corpus.name);
+  }
+  return options;
+}
 
 Result<SweepFile> LoadSweepFile(const std::string& path, int64_t max_jobs) {
   Result<std::string> yaml = ReadFile(path, kMaxFileBytes);

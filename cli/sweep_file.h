@@ -21,6 +21,9 @@ struct SweepFile {
   std::vector<SweepSpec> sweeps;
 };
 
+/// How the file at `path` is read on this machine; without hashes of data sets.
+SpecOptions SpecOptionsFor(const std::string& path, int64_t max_jobs);
+
 /// Reads and checks a whole file. INVALID_ARGUMENT: it cannot be read, or has faults; the message
 /// has all of them.
 Result<SweepFile> LoadSweepFile(const std::string& path, int64_t max_jobs);

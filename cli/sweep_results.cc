@@ -52,6 +52,11 @@ int PrintResults(SweepClient& client, const std::vector<SweepStatus>& sweeps, Ou
           std::to_string(job.seed) + " failed: " + Visible(job.error));
       exit_code = kExitFailed;
     }
+    if (sweep.jobs.canceled > 0) {
+      Say("error: " + sweep.name + ": " + std::to_string(sweep.jobs.canceled) + " of " +
+          std::to_string(sweep.jobs.total()) + " jobs were canceled");
+      exit_code = kExitFailed;
+    }
   }
   return exit_code;
 }

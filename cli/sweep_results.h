@@ -11,7 +11,7 @@
 namespace gyre {
 
 /// The comparison of each sweep on standard output, the error of each failed job on stderr.
-/// kExitDone, or kExitFailed if a job has failed or a comparison cannot be made.
+/// kExitDone, or kExitFailed if a job has failed or was canceled, or a comparison cannot be made.
 int PrintResults(SweepClient& client, const std::vector<SweepStatus>& sweeps, OutputFormat format);
 
 /// "quickstart: 12 jobs, 4 of them finished before", on stderr.

@@ -69,6 +69,16 @@ Result<std::vector<std::string>> ReportedMetrics(const Database& database, int64
   return TextColumn(std::move(statement));
 }
 
+Result<bool> IsReported(const Database& database, int64_t sweep_id, const std::string& metric) {
+  GYRE_ASSIGN_OR_RETURN(
+      Statement statement,
+      database.Prepare("SELECT 1 FROM jobs j JOIN points p"
+                       " ON p.job_id = coalesce(j.reused_from, j.id) AND p.metric = ?"
+                       " WHERE j.sweep_id = ? LIMIT 1"));
+  statement.Bind(1, metric).Bind(2, sweep_id);
+  return statement.Step();
+}
+
 /// The metric asked for, or the default. A metric that comes only at the end of a job is known
 /// before any job ends.
 Result<std::string> ResolveMetric(const Database& database, int64_t sweep_id,
@@ -78,15 +88,17 @@ Result<std::string> ResolveMetric(const Database& database, int64_t sweep_id,
     if (sets.empty()) return NotFound("the sweep has no validation set: name a metric");
     return sets.front() + "/perplexity";
   }
-  GYRE_ASSIGN_OR_RETURN(const std::vector<std::string> reported,
-                        ReportedMetrics(database, sweep_id));
-  std::set<std::string> known(reported.begin(), reported.end());
+  std::set<std::string> known;
   for (const std::string& set : sets) {
     for (const char* quantity : {"/perplexity", "/loss", "/loss_sample", "/bits_per_byte"}) {
       known.insert(set + quantity);
     }
   }
   if (known.contains(asked)) return asked;
+  GYRE_ASSIGN_OR_RETURN(const bool reported, IsReported(database, sweep_id, asked));
+  if (reported) return asked;
+  GYRE_ASSIGN_OR_RETURN(const std::vector<std::string> others, ReportedMetrics(database, sweep_id));
+  known.insert(others.begin(), others.end());
   return NotFound("no metric is called '" + asked +
                   "'; there are: " + Join({known.begin(), known.end()}));
 }
