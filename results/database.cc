@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cmath>
 #include <limits>
+#include <system_error>
 #include <utility>
 
 namespace gyre {
@@ -17,6 +18,9 @@ Status SqliteStatus(sqlite3* db, int code, std::string_view what) {
   message += ": ";
   message += db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code);
   const int system_error = db != nullptr ? sqlite3_system_errno(db) : 0;
+  if ((code & 0xff) == SQLITE_IOERR && system_error != 0) {
+    message += " (" + std::generic_category().message(system_error) + ")";
+  }
   switch (code & 0xff) {
     case SQLITE_FULL:
     case SQLITE_NOMEM:
