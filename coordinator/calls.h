@@ -146,6 +146,7 @@ struct SweepReply {
   int64_t last_event_id = 0;
   std::vector<RunningJobReply> running;
   std::vector<FailedJobReply> failures;
+  std::string waiting;  // why its queued jobs cannot start, or empty
 };
 struct WorkerReply {
   WorkerRecord worker;

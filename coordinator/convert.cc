@@ -207,6 +207,7 @@ void ToProto(const SweepReply& reply, v1::Sweep* message) {
   message->set_tokens_done(reply.tokens_done);
   message->set_tokens_budget(reply.tokens_budget);
   message->set_last_event_id(reply.last_event_id);
+  message->set_waiting(reply.waiting);
   for (const RunningJobReply& job : reply.running) ToProto(job, message->add_running());
   for (const FailedJobReply& job : reply.failures) {
     v1::FailedJob* failure = message->add_failures();

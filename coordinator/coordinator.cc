@@ -88,7 +88,11 @@ Status Coordinator::Abandon(const Status& status, const Moment& at) {
   is_stale_ = true;
   if (const Status reloaded = Reload(at); !reloaded.ok()) LogError(reloaded.ToString());
   if (callers_fault) return status;
-  if (health_.ok()) LogError("the results database cannot be written: " + status.ToString());
+  if (health_.ok())
+    LogError(
+        "the results database cannot be written, and nothing is lost: calls are answered again as "
+        "soon as it can (" +
+        status.message() + ")");
   health_ = status;
   // What keeps the file from being written may pass.
   return Unavailable("the results database cannot be written now: " + status.message());

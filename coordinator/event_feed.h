@@ -64,7 +64,8 @@ class EventFeed : public CommitListener {
   Watchers::iterator NextWithWork();
   void Serve(EventSink* sink, std::unique_lock<std::mutex>& lock);
 
-  // Its thread's, until Stop closes it: a read-only connection that closes last leaves the write-ahead log behind.
+  // Its thread's, until Stop closes it: a read-only connection that closes last leaves the
+  // write-ahead log behind.
   std::optional<EventReader> reader_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "coordinator/coordinator.h"
+#include "coordinator/explain.h"
 
 namespace gyre {
 namespace {
@@ -81,6 +82,11 @@ SweepReply Coordinator::Describe(const SweepEntry& sweep, bool with_jobs) {
       reply.failures.push_back(
           {id, state_.VariantName(job.record.variant_id), job.record.seed, job.record.error});
     }
+  }
+  if (with_jobs && sweep.record.intent == SweepIntent::kActive && reply.jobs.queued > 0) {
+    std::vector<const WorkerRecord*> workers;
+    for (const auto& [id, worker] : state_.workers()) workers.push_back(&worker.record);
+    reply.waiting = WhyNoneFits(sweep.record.resources, workers);
   }
   return reply;
 }
