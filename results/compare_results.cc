@@ -110,10 +110,12 @@ Pairs PairBySeed(const VariantResults& variant, const VariantResults& baseline, 
   for (const SeedResult& ours : variant.seeds) {
     for (const SeedResult& theirs : baseline.seeds) {
       if (ours.seed != theirs.seed || !ours.value || !theirs.value) continue;
-      const int64_t our_tokens = at_end ? ours.tokens_budget : ours.tokens;
-      const int64_t their_tokens = at_end ? theirs.tokens_budget : theirs.tokens;
-      if (our_tokens != their_tokens && !pairs.unequal_tokens) {
-        pairs.unequal_tokens = {our_tokens, their_tokens};
+      // Of unequal budgets the schedules differ from the start, so as of any tokens, too.
+      if (ours.tokens_budget != theirs.tokens_budget && !pairs.unequal_tokens) {
+        pairs.unequal_tokens = {ours.tokens_budget, theirs.tokens_budget};
+      }
+      if (!at_end && ours.tokens != theirs.tokens && !pairs.unequal_tokens) {
+        pairs.unequal_tokens = {ours.tokens, theirs.tokens};
       }
       pairs.differences.push_back(logarithmic ? std::log(*ours.value) - std::log(*theirs.value)
                                               : *ours.value - *theirs.value);
@@ -138,7 +140,7 @@ void Pair(const VariantResults& variant, const VariantResults& baseline,
     return;
   }
   if (pairs.unequal_tokens) {
-    notes->push_back(row->variant + ": not compared, it trained on " +
+    notes->push_back(row->variant + ": not compared, it trains on " +
                      Exactly(pairs.unequal_tokens->first) + " and " + row->baseline + " on " +
                      Exactly(pairs.unequal_tokens->second));
     return;

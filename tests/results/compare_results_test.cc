@@ -135,8 +135,29 @@ TEST(CompareResults, UnequalBudgetsAreNotCompared) {
   EXPECT_FALSE(comparison.rows[1].difference);
   EXPECT_DOUBLE_EQ(*comparison.rows[1].mean, 3);
   EXPECT_THAT(comparison.notes,
-              ElementsAre("B: not compared, it trained on 2000 tokens and A on 1000 tokens"));
+              ElementsAre("B: not compared, it trains on 2000 tokens and A on 1000 tokens"));
   EXPECT_THAT(comparison.verdict, IsEmpty());
+}
+
+TEST(CompareResults, AsOfTokensBudgetsAndTokensHaveToBeEqual) {
+  SeedResult at_400 = Done(0, 2);
+  at_400.tokens = 400;
+  SeedResult at_450 = at_400, other_budget = at_400;
+  at_450.tokens = 450;
+  other_budget.tokens_budget = 2000;
+  const auto comparison =
+      CompareResults({{.sweep = "s",
+                       .baseline = "A",
+                       .variants = {Of("A", {at_400}), Of("B", {at_400}, "A"),
+                                    Of("C", {at_450}, "A"), Of("D", {other_budget}, "A")}}},
+                     {.metric = "austen/loss_sample", .at_tokens = 450});
+  ASSERT_TRUE(comparison.ok());
+  EXPECT_TRUE(comparison->rows[1].difference);
+  EXPECT_FALSE(comparison->rows[2].difference);
+  EXPECT_FALSE(comparison->rows[3].difference);
+  EXPECT_THAT(comparison->notes,
+              AllOf(Contains("C: not compared, it trains on 450 tokens and A on 400 tokens"),
+                    Contains("D: not compared, it trains on 2000 tokens and A on 1000 tokens")));
 }
 
 TEST(CompareResults, DivergedFailedAndUnfinishedSeedsAreLeftOutAndSaid) {
