@@ -8,7 +8,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
-#include "base/ids.h"
+#include "base/scratch_folder.h"
 #include "trainer/safetensors.h"
 
 namespace gyre {
@@ -77,8 +77,9 @@ Status CheckMetadata(const std::map<std::string, std::string>& metadata, const s
   if (!has("job_key", job_key)) return refuse("it belongs to another job");
   if (!has("content", "state"))
     return refuse("it has the weights only, without the optimizer's state");
-  if (Number(metadata, "step") < 0 || Number(metadata, "tokens") < 0)
+  if (Number(metadata, "step") < 0 || Number(metadata, "tokens") < 0) {
     return refuse("it does not say its step");
+  }
   return OkStatus();
 }
 
@@ -86,10 +87,11 @@ Status CheckMetadata(const std::map<std::string, std::string>& metadata, const s
 
 Result<CheckpointInfo> WriteCheckpoint(const fs::path& home, const CheckpointPlace& place,
                                        bool weights_only, const Model& model) {
-  const fs::path objects = home / "objects", temporary = home / "tmp" / ("checkpoint-" + NewId());
   const auto write = [&]() -> Result<SafetensorsWriter::Written> {
+    const fs::path objects = home / "objects";
     GYRE_RETURN_IF_ERROR(MakeFolders(objects));
-    GYRE_RETURN_IF_ERROR(MakeFolders(temporary.parent_path()));
+    GYRE_ASSIGN_OR_RETURN(const ScratchFolder scratch, ScratchFolder::Create(home, "checkpoint"));
+    const fs::path temporary = scratch.path() / "state";
     GYRE_ASSIGN_OR_RETURN(auto written,
                           WriteTensors(temporary,
                                        {{"format", kFormat},
@@ -107,8 +109,6 @@ Result<CheckpointInfo> WriteCheckpoint(const fs::path& home, const CheckpointPla
   };
   const Result<SafetensorsWriter::Written> written = write();
   if (!written.ok()) {
-    std::error_code ignored;
-    fs::remove(temporary, ignored);
     return written.status().WithContext("cannot keep a checkpoint in " + home.string());
   }
   return CheckpointInfo{written->hash, written->bytes, place.step, place.tokens, weights_only};

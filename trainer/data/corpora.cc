@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/files.h"
-#include "base/ids.h"
+#include "base/scratch_folder.h"
 #include "trainer/config/job_config.h"
 #include "trainer/data/package.h"
 
@@ -11,18 +11,6 @@ namespace gyre {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Removes a folder on scope exit.
-struct TemporaryFolder {
-  explicit TemporaryFolder(fs::path path) : path(std::move(path)) {}
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  const fs::path path;
-};
 
 bool IsCorpusName(const std::string& name) {
   return !name.empty() && name.size() <= 64 && name[0] != '-' &&
@@ -65,12 +53,11 @@ const BuiltInCorpus* FindBuiltInCorpus(const std::string& name) {
 
 Result<CorpusText> ReadBuiltInCorpus(const BuiltInCorpus& corpus, const fs::path& home,
                                      const fs::path& package, const ProgressFn& progress) {
-  const TemporaryFolder folder(home / "tmp" / ("corpus-" + NewId()));
-  GYRE_RETURN_IF_ERROR(MakeFolders(folder.path));
+  GYRE_ASSIGN_OR_RETURN(const ScratchFolder folder, ScratchFolder::Create(home, "corpus"));
   fs::path deb = package;
   if (deb.empty()) {
     if (progress) progress("fetching Debian's package " + corpus.package);
-    auto fetched = FetchPackage(corpus.package, folder.path);
+    auto fetched = FetchPackage(corpus.package, folder.path());
     if (!fetched.ok()) {
       return Status(fetched.status().code(),
                     fetched.status().message() +
@@ -80,8 +67,8 @@ Result<CorpusText> ReadBuiltInCorpus(const BuiltInCorpus& corpus, const fs::path
     deb = *std::move(fetched);
   }
   if (progress) progress("unpacking " + deb.filename().string());
-  GYRE_RETURN_IF_ERROR(UnpackPackage(deb, folder.path / "package"));
-  const auto content = ReadFile(folder.path / "package" / corpus.file);
+  GYRE_RETURN_IF_ERROR(UnpackPackage(deb, folder.path() / "package"));
+  const auto content = ReadFile(folder.path() / "package" / corpus.file);
   if (!content.ok()) {
     if (content.status().code() != StatusCode::kNotFound) return content.status();
     return InvalidArgument(deb.string() + " has no file " + corpus.file + "; Debian's package " +
@@ -130,9 +117,10 @@ Result<NamedCorpus> FindNamedCorpus(const fs::path& home, const std::string& nam
 Result<std::vector<NamedCorpus>> ListNamedCorpora(const fs::path& home) {
   std::vector<NamedCorpus> corpora;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(home / "corpora", error)) {
-    if (entry.path().extension() != ".json") continue;
-    GYRE_ASSIGN_OR_RETURN(NamedCorpus corpus, ReadNamed(entry.path()));
+  for (fs::directory_iterator entry(home / "corpora", error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() != ".json") continue;
+    GYRE_ASSIGN_OR_RETURN(NamedCorpus corpus, ReadNamed(entry->path()));
     corpora.push_back(std::move(corpus));
   }
   if (error && error != std::errc::no_such_file_or_directory) {

@@ -62,8 +62,9 @@ Result<Dataset> Dataset::Open(const std::filesystem::path& home, const std::stri
 Result<std::vector<DatasetInfo>> ListDatasets(const std::filesystem::path& home) {
   std::vector<DatasetInfo> infos;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(home / "datasets", error)) {
-    const std::string name = entry.path().filename().string();
+  for (std::filesystem::directory_iterator entry(home / "datasets", error), end;
+       !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
     if (!IsHash(name)) continue;
     if (auto dataset = Dataset::Open(home, name); dataset.ok()) infos.push_back(dataset->info());
   }

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/files.h"
-#include "base/ids.h"
 
 namespace gyre {
 namespace {
@@ -26,11 +25,10 @@ Status MoveIntoPlace(const fs::path& home, const fs::path& made, const std::stri
       return ErrnoStatus(errno, "cannot rename to " + place.string());
     }
     if (Dataset::Open(home, hash).ok()) return OkStatus();
-    const fs::path damaged = home / "tmp" / ("damaged-" + NewId().substr(0, 8));
-    if (rename(place.c_str(), damaged.c_str()) == 0) {
-      std::error_code ignored;
-      fs::remove_all(damaged, ignored);
-    }
+    std::error_code ignored;
+    const fs::path damaged = made.parent_path() / "damaged";  // goes with the scratch folder
+    fs::remove_all(damaged, ignored);
+    fs::rename(place, damaged, ignored);
   }
   return Unavailable("cannot put the data set in " + place.string() +
                      ": others keep writing it; try again");
@@ -42,14 +40,18 @@ std::string DatasetHashPrefix(std::string_view tokenizer, int vocab_size) {
   return "gyre dataset 1\n" + std::string(tokenizer) + "\n" + std::to_string(vocab_size) + "\n";
 }
 
-DatasetWriter::DatasetWriter(fs::path home, fs::path folder, const Tokenizer* tokenizer)
-    : home_(std::move(home)), folder_(std::move(folder)), tokenizer_(tokenizer) {
+DatasetWriter::DatasetWriter(fs::path home, ScratchFolder scratch, const Tokenizer* tokenizer)
+    : home_(std::move(home)),
+      scratch_(std::move(scratch)),
+      folder_(scratch_.path() / "dataset"),
+      tokenizer_(tokenizer) {
   hash_.Update(DatasetHashPrefix(tokenizer->identity(), tokenizer->vocab_size()));
 }
 
 DatasetWriter::DatasetWriter(DatasetWriter&& other) noexcept
     : home_(std::move(other.home_)),
-      folder_(std::exchange(other.folder_, {})),
+      scratch_(std::move(other.scratch_)),
+      folder_(std::move(other.folder_)),
       tokenizer_(other.tokenizer_),
       fd_(std::exchange(other.fd_, -1)),
       hash_(other.hash_),
@@ -60,15 +62,13 @@ DatasetWriter::DatasetWriter(DatasetWriter&& other) noexcept
 
 DatasetWriter::~DatasetWriter() {
   if (fd_ >= 0) close(fd_);
-  std::error_code ignored;
-  if (!folder_.empty()) fs::remove_all(folder_, ignored);
 }
 
 Result<DatasetWriter> DatasetWriter::Create(const fs::path& home, const Tokenizer* tokenizer) {
-  const fs::path folder = home / "tmp" / ("dataset-" + NewId());
-  GYRE_RETURN_IF_ERROR(MakeFolders(folder));
-  DatasetWriter writer(home, folder, tokenizer);
-  const fs::path tokens = folder / "tokens.bin";
+  GYRE_ASSIGN_OR_RETURN(ScratchFolder scratch, ScratchFolder::Create(home, "dataset"));
+  DatasetWriter writer(home, std::move(scratch), tokenizer);
+  GYRE_RETURN_IF_ERROR(MakeFolders(writer.folder_));
+  const fs::path tokens = writer.folder_ / "tokens.bin";
   writer.fd_ = open(tokens.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (writer.fd_ < 0) return ErrnoStatus(errno, "cannot create " + tokens.string());
   return writer;

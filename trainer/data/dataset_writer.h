@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/scratch_folder.h"
 #include "base/status.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/tokenizer.h"
@@ -43,11 +44,12 @@ class DatasetWriter {
   Result<DatasetInfo> Finish(DatasetInfo described);
 
  private:
-  DatasetWriter(std::filesystem::path home, std::filesystem::path folder,
-                const Tokenizer* tokenizer);
+  DatasetWriter(std::filesystem::path home, ScratchFolder scratch, const Tokenizer* tokenizer);
   Status Write(const void* data, size_t bytes);
 
-  std::filesystem::path home_, folder_;
+  std::filesystem::path home_;
+  ScratchFolder scratch_;
+  std::filesystem::path folder_;  // in scratch_; becomes the data set
   const Tokenizer* tokenizer_;
   int fd_ = -1;  // tokens.bin
   Sha256 hash_;

@@ -66,11 +66,13 @@ Result<fs::path> FetchPackage(const std::string& name, const fs::path& folder) {
     return Unavailable("cannot fetch Debian's package " + name +
                        ": there is no apt-get on this machine");
   }
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    const std::string file = entry.path().filename().string();
-    if (ran.exit_code == 0 && file.starts_with(name + "_") && file.ends_with(".deb"))
-      return entry.path();
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string file = entry->path().filename().string();
+    if (ran.exit_code == 0 && file.starts_with(name + "_") && file.ends_with(".deb")) {
+      return entry->path();
+    }
   }
   return Unavailable("cannot fetch Debian's package " + name +
                      ": `apt-get download` says: " + ran.last_words);
