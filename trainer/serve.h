@@ -10,15 +10,15 @@
 //   thread does
 //
 // fd 3 (trainer -> worker):
-//   {"type": "hello", "version": "0.1.0", "protocol": 1, "fingerprint": {...}}   once, first
+//   {"type": "hello", "version": "0.1.0", "protocol": 1, "fingerprint": {...}}   once, first;
+//                               the fingerprint but for "threads", which each job has its own
 //   {"type": "point", "metric", "step", "tokens", "value": number or null, "special": "nan" | "inf"
 //   | "-inf"}
 //                               "special" only beside a null
 //   {"type": "progress", "step", "tokens", "tokens_per_second", "loss": as a point's value}
 //   {"type": "checkpoint", "hash", "bytes", "step", "tokens", "weights_only": bool}
 //   {"type": "done", "step", "tokens", "stopped": bool, "diverged_at_step": N or null,
-//   "tokens_per_second",
-//    "peak_memory_bytes", "fingerprint": {...}}
+//    "tokens_per_second", "peak_memory_bytes"}
 //   {"type": "error", "code": "RESOURCE_EXHAUSTED", "message"}     the job has ended; the trainer
 //   waits for the next.
 //                               Also the answer to a line that is none of the above, or a "run"

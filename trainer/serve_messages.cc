@@ -59,7 +59,7 @@ Result<ServeRequest> ParseServeRequest(std::string_view line) {
 
 std::string HelloLine() {
   Json fingerprint = Fingerprint(kDefaultBackend, 1);
-  fingerprint.erase("threads");  // each job has its own
+  fingerprint.erase("threads");  // the worker gives each job its own, and knows them
   return Line({{"type", "hello"},
                {"version", GYRE_VERSION},
                {"protocol", kProtocol},
@@ -91,7 +91,7 @@ std::string CheckpointLine(const CheckpointInfo& checkpoint) {
                {"weights_only", checkpoint.weights_only}});
 }
 
-std::string DoneLine(const TrainOutcome& outcome, const Json& fingerprint) {
+std::string DoneLine(const TrainOutcome& outcome) {
   return Line(
       {{"type", "done"},
        {"step", outcome.step},
@@ -99,8 +99,7 @@ std::string DoneLine(const TrainOutcome& outcome, const Json& fingerprint) {
        {"stopped", outcome.stopped},
        {"diverged_at_step", outcome.diverged_at_step ? Json(*outcome.diverged_at_step) : Json()},
        {"tokens_per_second", outcome.tokens_per_second},
-       {"peak_memory_bytes", outcome.peak_memory_bytes},
-       {"fingerprint", fingerprint}});
+       {"peak_memory_bytes", outcome.peak_memory_bytes}});
 }
 
 std::string ErrorLine(const Status& status) {

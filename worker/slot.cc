@@ -204,7 +204,7 @@ Status Slot::Prepare(const Lease& lease) {
     if (abandoned_) trainer_->Kill();
   }
   GYRE_ASSIGN_OR_RETURN(TrainerHello hello, trainer_->Greet(kHelloTimeout));
-  fingerprint_ = std::move(hello.fingerprint);
+  fingerprint_ = AttemptFingerprint(hello.fingerprint, lease.cpus);
   return OkStatus();
 }
 
@@ -257,7 +257,7 @@ bool Slot::Take(TrainerMessage message, AttemptEnd* end) {
             .diverged_at_step = done->diverged_at_step,
             .peak_memory_bytes = done->peak_memory_bytes,
             .tokens_per_second = done->tokens_per_second,
-            .fingerprint = std::move(done->fingerprint)};
+            .fingerprint = fingerprint_};
     return true;
   } else if (auto* error = std::get_if<TrainerError>(&message)) {
     const std::lock_guard lock(mutex_);

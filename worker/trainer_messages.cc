@@ -99,7 +99,6 @@ std::optional<TrainerMessage> ReadMessage(const std::string& type, Fields& field
       done.diverged_at_step = fields.Whole("diverged_at_step");
     done.tokens_per_second = fields.Number("tokens_per_second");
     done.peak_memory_bytes = fields.Whole("peak_memory_bytes");
-    done.fingerprint = fields.Object("fingerprint");
     return done;
   }
   if (type == "error") {
@@ -125,6 +124,12 @@ Result<TrainerMessage> ParseTrainerMessage(std::string_view line) {
   if (!message)
     return InvalidArgument("the trainer said a message of unknown type: " + Quoted(line));
   return *std::move(message);
+}
+
+std::string AttemptFingerprint(const std::string& trainer_fingerprint, int threads) {
+  Json fingerprint = Json::parse(trainer_fingerprint);  // written by ourselves, in `Fields::Object`
+  fingerprint["threads"] = threads;
+  return fingerprint.dump();
 }
 
 Result<std::string> RunCommand(const Lease& lease, const std::string& home) {

@@ -16,7 +16,7 @@ namespace gyre {
 struct TrainerHello {
   int protocol = 0;
   std::string version;
-  std::string fingerprint;  // JSON
+  std::string fingerprint;  // JSON, without "threads"
 };
 
 struct TrainerDone {
@@ -25,7 +25,6 @@ struct TrainerDone {
   std::optional<int64_t> diverged_at_step;
   double tokens_per_second = 0;
   int64_t peak_memory_bytes = 0;
-  std::string fingerprint;  // JSON
 };
 
 struct TrainerError {
@@ -37,6 +36,9 @@ using TrainerMessage =
 
 /// One line without its end. INVALID_ARGUMENT says what is wrong with it.
 Result<TrainerMessage> ParseTrainerMessage(std::string_view line);
+
+/// What the bits of one attempt depend on: the trainer's fingerprint with the attempt's threads.
+std::string AttemptFingerprint(const std::string& trainer_fingerprint, int threads);
 
 /// The "run" line. INVALID_ARGUMENT: the lease's job is not JSON.
 Result<std::string> RunCommand(const Lease& lease, const std::string& home);

@@ -66,7 +66,7 @@ TEST_F(AgentTest, AJobComesBackAsPointsACheckpointAndAnOutcome) {
   EXPECT_THAT(record.Steps(), ElementsAre(1, 2, 3, 4, 5));
   EXPECT_EQ(record.batches[0].points[1].value, 2 / 3.0);
   EXPECT_TRUE(std::isnan(record.batches[0].points[3].value));
-  EXPECT_EQ(record.batches[0].fingerprint, R"({"backend":"fake"})");
+  EXPECT_EQ(record.batches[0].fingerprint, R"({"backend":"fake","threads":1})");
   ASSERT_EQ(record.checkpoints.size(), 1u);
   EXPECT_EQ(record.checkpoints[0].checkpoint.step, 4);
   EXPECT_EQ(record.checkpoints[0].sequence, 1);

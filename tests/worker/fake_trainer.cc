@@ -167,8 +167,7 @@ class Job {
          {"stopped", stopped},
          {"diverged_at_step", nullptr},
          {"tokens_per_second", 9.5},
-         {"peak_memory_bytes", 1000},
-         {"fingerprint", {{"backend", "fake"}}}});
+         {"peak_memory_bytes", 1000}});
   }
 
   const Json run_;

@@ -37,7 +37,7 @@ TEST(TrainerMessages, EachTypeIsRead) {
           .weights_only);
   const auto done = Parsed<TrainerDone>(
       R"({"type":"done","step":3,"tokens":30,"stopped":false,"diverged_at_step":2,"tokens_per_second":1.5,)"
-      R"("peak_memory_bytes":5,"fingerprint":{}})");
+      R"("peak_memory_bytes":5})");
   EXPECT_EQ(done.diverged_at_step, 2);
   EXPECT_EQ(done.peak_memory_bytes, 5);
   EXPECT_EQ(Parsed<TrainerError>(R"({"type":"error","code":"DATA_LOSS","message":"torn"})").status,
