@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -18,6 +19,7 @@ constexpr Millis kRefreshAtMost{50};
 constexpr Millis kRefreshEvery{2000};  // without an event: what was trained meanwhile
 constexpr Millis kReconnectAfter{500};
 constexpr Millis kLastWords{1000};
+constexpr Millis kWaitsLong{4000};
 
 /// Events from the coordinator, in a thread of its own that connects again by itself.
 class EventQueue {
@@ -92,6 +94,30 @@ Status RefreshAll(SweepSource& source, SweepProgress* progress) {
   return OkStatus();
 }
 
+/// Says once why a sweep waits, when it has done so for a while: workers may still be on their way.
+class WaitingSweeps {
+ public:
+  std::vector<std::string> NewLines(const std::vector<SweepStatus>& sweeps, Millis now) {
+    std::vector<std::string> lines;
+    for (const SweepStatus& sweep : sweeps) {
+      Reason& reason = reasons_[sweep.name];
+      if (reason.text != sweep.waiting) reason = {sweep.waiting, now, false};
+      if (reason.text.empty() || reason.said || now - reason.since < kWaitsLong) continue;
+      reason.said = true;
+      lines.push_back(sweep.name + ": waiting: " + reason.text);
+    }
+    return lines;
+  }
+
+ private:
+  struct Reason {
+    std::string text;
+    Millis since{0};
+    bool said = false;
+  };
+  std::map<std::string, Reason> reasons_;
+};
+
 Result<SweepProgress> Begin(SweepSource& source, const std::vector<std::string>& names) {
   std::vector<SweepStatus> sweeps;
   for (const std::string& name : names) {
@@ -109,6 +135,7 @@ Result<std::vector<SweepStatus>> FollowSweeps(SweepSource& source,
   GYRE_ASSIGN_OR_RETURN(SweepProgress progress, Begin(source, names));
   for (const std::string& line : progress.FirstLines()) display.Print(line);
   EventQueue queue(source, progress.last_event_id());
+  WaitingSweeps waiting;
   bool was_connected = true, stale = false;
   Millis refreshed = Clock::Real().Now();
   // The answer that everything has ended may overtake the last events.
@@ -135,6 +162,8 @@ Result<std::vector<SweepStatus>> FollowSweeps(SweepSource& source,
       GYRE_RETURN_IF_ERROR(RefreshAll(source, &progress));
       refreshed = Clock::Real().Now();
       stale = false;
+      for (const std::string& line : waiting.NewLines(progress.sweeps(), refreshed))
+        display.Print(line);
     }
     if (display.interactive()) display.Draw(progress.Lines(display.width(), display.height()));
   }

@@ -88,6 +88,8 @@ std::string RenderStatus(const SweepStatus& sweep, OutputFormat format, int widt
   if (format != OutputFormat::kTable) return RenderQueryTable(CountsOf({sweep}), format, width);
   std::string text = SweepsTable({sweep}, width);
   if (!sweep.question.empty()) text = Wrap(Visible(sweep.question), width, 2) + "\n\n" + text;
+  if (!sweep.waiting.empty())
+    text += "\n" + Wrap("waiting: " + Visible(sweep.waiting), width, 2) + "\n";
   if (!sweep.running.empty()) text += "\n" + RunningTable(sweep.running, width);
   if (!sweep.failures.empty()) text += "\n" + Failures(sweep.failures, width);
   return text;

@@ -91,6 +91,7 @@ SweepStatus Read(const v1::Sweep& sweep) {
   status.tokens_done = sweep.tokens_done();
   status.tokens_budget = sweep.tokens_budget();
   status.last_event_id = sweep.last_event_id();
+  status.waiting = sweep.waiting();
   for (const v1::RunningJob& job : sweep.running()) status.running.push_back(Read(job));
   for (const v1::FailedJob& job : sweep.failures()) {
     status.failures.push_back({job.job_id(), job.variant(), job.seed(), job.error()});
@@ -156,6 +157,10 @@ struct SweepClient::Connection {
     if (status.code() == StatusCode::kUnavailable && !connected) {
       return Unavailable("the connection to the coordinator at " + address + " broke (" +
                          status.message() + ")");
+    }
+    // Nobody here cancels calls: the server ended it when it stopped.
+    if (status.code() == StatusCode::kCancelled) {
+      return Unavailable("the coordinator at " + address + " is shutting down");
     }
     if (status.code() == StatusCode::kDeadlineExceeded) {
       return DeadlineExceeded("the coordinator at " + address + " did not answer in time");

@@ -51,6 +51,7 @@ struct SweepStatus {
   int64_t last_event_id = 0;
   std::vector<RunningJobStatus> running;
   std::vector<FailedJobStatus> failures;
+  std::string waiting;  // why no worker can take its queued jobs; a coordinator says it, no file
 
   bool ended() const { return jobs.ended() == jobs.total(); }
 };
