@@ -12,7 +12,8 @@
 namespace gyre {
 
 struct Arguments {
-  /// "--flag value" and "--flag=value". INVALID_ARGUMENT: a flag that is not among `flags`, twice, or without a value.
+  /// "--flag value" and "--flag=value". INVALID_ARGUMENT: a flag that is not among `flags`, twice,
+  /// or without a value.
   static Result<Arguments> Parse(const std::vector<std::string>& words,
                                  const std::set<std::string>& flags);
 

@@ -38,7 +38,8 @@ Result<std::vector<int32_t>> ReadTokens(const std::string& file) {
     if (at == end) return tokens;
     int32_t token = 0;
     const auto [next, error] = std::from_chars(at, end, token);
-    const bool ends = next == end || *next == ' ' || *next == '\t' || *next == '\r' || *next == '\n';
+    const bool ends =
+        next == end || *next == ' ' || *next == '\t' || *next == '\r' || *next == '\n';
     if (error != std::errc() || token < 0 || !ends) {
       return InvalidArgument(file + ": entry " + std::to_string(tokens.size()) + " is no token id");
     }
@@ -52,7 +53,8 @@ struct Evaluated {
   int64_t targets = 0;
 };
 
-// Windows of `context` tokens one after another; each predicts its successors, also the first of the next window.
+// Windows of `context` tokens one after another; each predicts its successors, also the first of
+// the next window.
 Result<Evaluated> EvaluateTokens(const std::vector<int32_t>& tokens, int context, Model* model) {
   Evaluated sum;
   const size_t last = tokens.size() - 1;
@@ -87,7 +89,8 @@ Status Evaluate(const Arguments& arguments, std::ostream& out) {
   GYRE_ASSIGN_OR_RETURN(const Evaluated sum, EvaluateTokens(tokens, context, model.get()));
   const double loss = sum.nats / static_cast<double>(sum.targets);
   char line[160];
-  std::snprintf(line, sizeof line, "targets %lld  loss %.6f nats  perplexity %.4f  (windows of %d)\n",
+  std::snprintf(line, sizeof line,
+                "targets %lld  loss %.6f nats  perplexity %.4f  (windows of %d)\n",
                 static_cast<long long>(sum.targets), loss, std::exp(loss), context);
   out << line;
   return OkStatus();

@@ -31,8 +31,7 @@ Status Inspect(const std::string& path, int length, std::ostream& out) {
   GYRE_ASSIGN_OR_RETURN(const ModelFolder folder, ModelFolder::Open(path));
   const ModelConfig& model = folder.config.model;
   GYRE_ASSIGN_OR_RETURN(const ParameterLayout layout, ParameterLayout::Create(model));
-  GYRE_ASSIGN_OR_RETURN(const auto layers,
-                        ResolvePositions(folder.config.position, model, length));
+  GYRE_ASSIGN_OR_RETURN(const auto layers, ResolvePositions(folder.config.position, model, length));
   out << model.model_type << ": " << model.num_hidden_layers << " layers, hidden "
       << model.hidden_size << ", intermediate " << model.intermediate_size << ", "
       << model.num_attention_heads << " heads on " << model.num_key_value_heads << ", head_dim "

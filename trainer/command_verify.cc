@@ -8,10 +8,9 @@ namespace gyre {
 
 int ReportFailure(const Status& status, std::ostream& err) {
   err << "gyre-trainer: " << status.message() << "\n";
-  const bool users = status.code() == StatusCode::kInvalidArgument ||
-                     status.code() == StatusCode::kNotFound ||
-                     status.code() == StatusCode::kDataLoss ||
-                     status.code() == StatusCode::kUnimplemented;
+  const bool users =
+      status.code() == StatusCode::kInvalidArgument || status.code() == StatusCode::kNotFound ||
+      status.code() == StatusCode::kDataLoss || status.code() == StatusCode::kUnimplemented;
   return users ? 2 : 1;
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// expected.json of a folder in the format of tests/trainer/reference/README.md, sections 3 to 6: what somebody else
-// computed for a model. Every part may be missing; what is there has the right types and sizes.
+// expected.json of a folder in the format of tests/trainer/reference/README.md, sections 3 to 6:
+// what somebody else computed for a model. Every part may be missing; what is there has the right
+// types and sizes.
 
 #include <cstdint>
 #include <filesystem>

@@ -92,8 +92,8 @@ void ParseRope(const Json& json, const std::string& path, int max_position, Stat
   if (partial) encoding->spacing = "respaced";
   const auto known = {"default", "linear", "dynamic", "yarn", "llama3"};
   if (std::find(known.begin(), known.end(), type) == known.end()) {
-    in.Fail("rope_type", "is '" + type +
-                             "'; default, linear, dynamic, yarn, llama3 and proportional are known");
+    in.Fail("rope_type",
+            "is '" + type + "'; default, linear, dynamic, yarn, llama3 and proportional are known");
   }
   scaling.type = type == "default" ? "none" : type;
   const bool uses_original = type == "dynamic" || type == "yarn" || type == "llama3";

@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads typed values out of a JSON object that somebody else wrote, and keeps the first fault with its path. Values
-// come out as they are or not at all: 1.5 is no whole number, "4" no number.
+// Reads typed values out of a JSON object that somebody else wrote, and keeps the first fault with
+// its path. Values come out as they are or not at all: 1.5 is no whole number, "4" no number.
 
 #include <cstdint>
 #include <limits>

@@ -1,5 +1,7 @@
-// gyre-trainer: the trainer without coordinator and worker. A worker runs it as a child; a person debugs with it.
+// gyre-trainer: the trainer without coordinator and worker. A worker runs it as a child; a person
+// debugs with it.
 
+#include <algorithm>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -46,6 +48,11 @@ int main(int argc, char** argv) {
   }
   for (const Command& command : kCommands) {
     if (arguments[0] == command.name) {
+      if (arguments.size() == 2 && arguments[1] == "--help") {
+        std::cout << "usage: gyre-trainer " << command.name << " " << command.arguments << "\n  "
+                  << command.does << "\n";
+        return 0;
+      }
       return command.run({arguments.begin() + 1, arguments.end()}, std::cout, std::cerr);
     }
   }

@@ -1,9 +1,9 @@
 #include "trainer/model_folder.h"
 
-#include <set>
 #include <string>
 #include <vector>
 
+#include "trainer/model/parameters.h"
 #include "trainer/position/rotation.h"
 
 namespace gyre {
@@ -33,28 +33,35 @@ Status CheckTiedHead(const SafetensorsFile& file, const TensorEntry& head) {
       "tie_word_embeddings is true, and lm_head.weight differs from model.embed_tokens.weight");
 }
 
-Status LoadWeights(const SafetensorsFile& file, const ModelConfig& config, Model* model) {
-  std::vector<float> values;
-  std::set<std::string> wanted;
-  for (const Tensor& tensor : model->parameters()) {
-    wanted.insert(tensor.name);
-    const TensorEntry* entry = file.Find(tensor.name);
-    if (entry == nullptr) return InvalidArgument("has no tensor " + tensor.name);
-    if (entry->shape != tensor.shape) {
-      return InvalidArgument("tensor " + tensor.name + " has the shape " + ShapeText(entry->shape) +
-                             "; config.json says " + ShapeText(tensor.shape));
+// The file has exactly the configuration's tensors. Looked at before any memory is taken for them.
+Status CheckTensors(const SafetensorsFile& file, const ModelConfig& config) {
+  GYRE_ASSIGN_OR_RETURN(const ParameterLayout layout, ParameterLayout::Create(config));
+  for (const Parameter& parameter : layout.parameters) {
+    const TensorEntry* entry = file.Find(parameter.name);
+    if (entry == nullptr) return InvalidArgument("has no tensor " + parameter.name);
+    if (entry->shape != parameter.shape) {
+      return InvalidArgument("tensor " + parameter.name + " has the shape " +
+                             ShapeText(entry->shape) + "; config.json says " +
+                             ShapeText(parameter.shape));
     }
-    values.resize(static_cast<size_t>(ValueCount(tensor.shape)));
-    GYRE_RETURN_IF_ERROR(file.Read(*entry, values));
-    GYRE_RETURN_IF_ERROR(model->Load(TensorKind::kWeight, tensor.name, values));
   }
   for (const TensorEntry& entry : file.tensors()) {
-    if (wanted.contains(entry.name) || IsDerived(entry.name)) continue;
+    if (layout.Find(entry.name) != nullptr || IsDerived(entry.name)) continue;
     if (config.tie_word_embeddings && entry.name == "lm_head.weight") {
       GYRE_RETURN_IF_ERROR(CheckTiedHead(file, entry));
       continue;
     }
     return InvalidArgument("tensor " + entry.name + " is none that this model has");
+  }
+  return OkStatus();
+}
+
+Status LoadWeights(const SafetensorsFile& file, Model* model) {
+  std::vector<float> values;
+  for (const Tensor& tensor : model->parameters()) {
+    values.resize(static_cast<size_t>(ValueCount(tensor.shape)));
+    GYRE_RETURN_IF_ERROR(file.Read(*file.Find(tensor.name), values));
+    GYRE_RETURN_IF_ERROR(model->Load(TensorKind::kWeight, tensor.name, values));
   }
   return OkStatus();
 }
@@ -73,14 +80,21 @@ Result<ModelFolder> ModelFolder::Open(const std::filesystem::path& folder) {
 
 Result<std::unique_ptr<Model>> ModelFolder::CreateModel(Backend* backend, int rows, int length,
                                                         bool training) const {
+  const auto in_weights = [this](const Status& status) {
+    return status.WithContext((path / "model.safetensors").string());
+  };
   const auto create = [&]() -> Result<std::unique_ptr<Model>> {
     GYRE_ASSIGN_OR_RETURN(auto positions, ResolvePositions(config.position, config.model, length));
     return Model::Create(config.model, std::move(positions), backend, rows, length, training);
   };
+  if (const Status status = CheckTensors(weights, config.model); !status.ok()) {
+    return in_weights(status);
+  }
   auto model = create();
   if (!model.ok()) return model.status().WithContext((path / "config.json").string());
-  const Status status = LoadWeights(weights, config.model, model->get());
-  if (!status.ok()) return status.WithContext((path / "model.safetensors").string());
+  if (const Status status = LoadWeights(weights, model->get()); !status.ok()) {
+    return in_weights(status);
+  }
   return model;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The work of VerifyFolder, a method a section of the format. Position and forward are in verify.cc, what trains is in
-// verify_training.cc.
+// The work of VerifyFolder, a method a section of the format. Position and forward are in
+// verify.cc, what trains is in verify_training.cc.
 
 #include <memory>
 #include <optional>
@@ -41,7 +41,8 @@ class Verification {
   void Add(const Deviation& deviation);
   void Skip(const std::string& name, const std::string& why);
   Result<std::unique_ptr<Model>> CreateModel(bool training) const;
-  /// Holds the model's gradients, divided by `targets`, against expected.gradient; returns their total norm.
+  /// Holds the model's gradients, divided by `targets`, against expected.gradient; returns their
+  /// total norm.
   Result<double> CompareGradients(const Model& model, double targets, const std::string& prefix);
 
   const ModelFolder& folder_;

@@ -82,8 +82,7 @@ Status Verification::CheckPosition() {
   const ExpectedPosition expected = expected_.position.value_or(ExpectedPosition());
   const PositionConfig& config = folder_.config.position;
   const int length = expected_.batch ? expected_.batch->length : 1;
-  GYRE_ASSIGN_OR_RETURN(const auto layers,
-                        ResolvePositions(config, folder_.config.model, length));
+  GYRE_ASSIGN_OR_RETURN(const auto layers, ResolvePositions(config, folder_.config.model, length));
   Deviation inv_freq("position.inv_freq", 1e-6), factor("position.attention_factor", 1e-6);
   Deviation pairs("position.pairs", 0), slopes("position.alibi_slopes", 1e-6);
   std::vector<EncodingConfig> encodings = config.layers;
@@ -157,7 +156,8 @@ Status Verification::CheckTrace(Model* model) {
   Batch batch = *expected_.batch;
   batch.targets.resize(batch.tokens.size(), -1);
   std::vector<int> places;
-  const std::vector<ExpectedLogits> logits = expected_.logits.value_or(std::vector<ExpectedLogits>());
+  const std::vector<ExpectedLogits> logits =
+      expected_.logits.value_or(std::vector<ExpectedLogits>());
   for (const ExpectedLogits& row : logits) {
     if (row.row < 0 || row.row >= batch.rows || row.place < 0 || row.place >= batch.length) {
       return InvalidArgument("expected.json: logits name a place that the batch does not have");
@@ -232,8 +232,9 @@ void Print(const VerifyReport& report, std::ostream& out) {
   for (const VerifiedQuantity& quantity : report.quantities) {
     char line[160];
     if (quantity.checked) {
-      std::snprintf(line, sizeof line, "  %-6s%-40s%9.1e  of %-8.1e", quantity.holds() ? "ok" : "FAIL",
-                    quantity.name.c_str(), quantity.deviation, quantity.tolerance);
+      std::snprintf(line, sizeof line, "  %-6s%-40s%9.1e  of %-8.1e",
+                    quantity.holds() ? "ok" : "FAIL", quantity.name.c_str(), quantity.deviation,
+                    quantity.tolerance);
     } else {
       std::snprintf(line, sizeof line, "  %-6s%-40s", "skip", quantity.name.c_str());
     }

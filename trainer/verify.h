@@ -1,8 +1,9 @@
 #pragma once
 
-// Holds this build on this machine against numbers that somebody else computed: a folder with config.json,
-// model.safetensors and expected.json in the format of tests/trainer/reference/README.md. Quantities and tolerances are
-// those of its sections 4 to 6 and 8 (float32).
+// Holds this build on this machine against numbers that somebody else computed: a folder with
+// config.json, model.safetensors and expected.json in the format of
+// tests/trainer/reference/README.md. Quantities and tolerances are those of its sections 4 to 6 and
+// 8 (float32).
 
 #include <filesystem>
 #include <ostream>
@@ -18,12 +19,14 @@ struct VerifyOptions {
   int threads = 1;
 };
 
-/// One quantity: its largest deviation, what is allowed, and where the largest was. Or why it was not looked at.
+/// One quantity: its largest deviation, what is allowed, and where the largest was. Or why it was
+/// not looked at.
 struct VerifiedQuantity {
   std::string name;
   bool checked = true;
-  double deviation = 0, tolerance = 0;  // NaN on either side of a comparison is an infinite deviation
-  std::string where;                    // or, if not checked, why
+  double deviation = 0,
+         tolerance = 0;  // NaN on either side of a comparison is an infinite deviation
+  std::string where;     // or, if not checked, why
 
   bool holds() const { return !checked || deviation <= tolerance; }
 };
@@ -34,8 +37,10 @@ struct VerifyReport {
   bool holds() const;
 };
 
-/// INVALID_ARGUMENT, NOT_FOUND, DATA_LOSS: the folder is no such folder, or nothing in its expected.json can be checked.
-Result<VerifyReport> VerifyFolder(const std::filesystem::path& folder, const VerifyOptions& options);
+/// INVALID_ARGUMENT, NOT_FOUND, DATA_LOSS: the folder is no such folder, or nothing in its
+/// expected.json can be checked.
+Result<VerifyReport> VerifyFolder(const std::filesystem::path& folder,
+                                  const VerifyOptions& options);
 
 /// A line a quantity, for people.
 void Print(const VerifyReport& report, std::ostream& out);

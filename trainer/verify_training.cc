@@ -6,10 +6,12 @@
 namespace gyre {
 namespace {
 
-// Below this share of the total, a parameter's gradient is a sum that cancels (T = 1 leaves none for queries and keys):
-// what float32 leaves of it is held against the total instead of against itself.
+// Below this share of the total, a parameter's gradient is a sum that cancels (T = 1 leaves none
+// for queries and keys): what float32 leaves of it is held against the total instead of against
+// itself.
 constexpr double kNegligible = 1e-3;
-// And below this share it is none: AdamW, which looks at the direction alone, would blow up what rounding left.
+// And below this share it is none: AdamW, which looks at the direction alone, would blow up what
+// rounding left.
 constexpr double kNone = 1e-7;
 
 struct TensorNumbers {
@@ -200,7 +202,8 @@ Status Verification::CheckMeanOfMeans(const std::vector<Batch>& parts) {
   double mean_loss = 0;
   std::vector<double> mean_gradient;
   for (const Batch& part : parts) {
-    const double divisor = static_cast<double>(TargetCount(part)) * static_cast<double>(parts.size());
+    const double divisor =
+        static_cast<double>(TargetCount(part)) * static_cast<double>(parts.size());
     GYRE_RETURN_IF_ERROR(model->ZeroGradients());
     GYRE_ASSIGN_OR_RETURN(const double sum, model->ForwardBackward(part));
     mean_loss += sum / divisor;
@@ -234,8 +237,11 @@ Status Verification::CheckAdamW() {
   if (targets == 0) return InvalidArgument("expected.json: adamw, and the batch has no target");
   GYRE_ASSIGN_OR_RETURN(const auto model, CreateModel(/*training=*/true));
   GYRE_RETURN_IF_ERROR(CheckNames(*model, expected.params));
-  OptimizerConfig optimizer{.lr = expected.lr, .beta1 = expected.beta1, .beta2 = expected.beta2,
-                            .eps = expected.eps, .weight_decay = expected.weight_decay,
+  OptimizerConfig optimizer{.lr = expected.lr,
+                            .beta1 = expected.beta1,
+                            .beta2 = expected.beta2,
+                            .eps = expected.eps,
+                            .weight_decay = expected.weight_decay,
                             .clip_norm = expected.clip};
   Deviation first("adamw.loss, first", 1e-5), loss("adamw.loss, later", 2e-4);
   Deviation grad_norm("adamw.grad_norm", 2e-4);

@@ -14,8 +14,8 @@ namespace {
 using ::testing::HasSubstr;
 
 Json Minimal() {
-  return {{"model_type", "llama"},       {"vocab_size", 50},          {"hidden_size", 64},
-          {"intermediate_size", 96},     {"num_hidden_layers", 4},    {"num_attention_heads", 4},
+  return {{"model_type", "llama"},        {"vocab_size", 50},       {"hidden_size", 64},
+          {"intermediate_size", 96},      {"num_hidden_layers", 4}, {"num_attention_heads", 4},
           {"max_position_embeddings", 32}};
 }
 
@@ -56,7 +56,8 @@ TEST(HuggingFaceConfig, Defaults) {
   EXPECT_TRUE(ParseHuggingFaceConfig(With({{"model_type", "gemma"}}))->model.tie_word_embeddings);
 }
 
-// The block "gyre" and Hugging Face's keys say the same in every recorded case that the latter can express.
+// The block "gyre" and Hugging Face's keys say the same in every recorded case that the latter can
+// express.
 TEST(HuggingFaceConfig, BothSpellingsAgreeOnTheReferenceCases) {
   int cases = 0;
   for (const auto& entry : std::filesystem::directory_iterator("tests/trainer/reference")) {
@@ -74,20 +75,22 @@ TEST(HuggingFaceConfig, BothSpellingsAgreeOnTheReferenceCases) {
 }
 
 TEST(HuggingFaceConfig, TheSameKeyMeansTwoThings) {
-  const Json proportional = With({{"rope_parameters",
-                                   {{"rope_type", "proportional"}, {"partial_rotary_factor", 0.5}}}});
+  const Json proportional =
+      With({{"rope_parameters", {{"rope_type", "proportional"}, {"partial_rotary_factor", 0.5}}}});
   EXPECT_EQ(Positions(proportional), Positions(GyrePosition({{"p", 0.5}})));
   const auto respaced = Positions(GyrePosition({{"p", 0.5}, {"spacing", "respaced"}}));
-  EXPECT_EQ(Positions(With({{"rope_parameters",
-                             {{"rope_type", "default"}, {"partial_rotary_factor", 0.5}}}})),
+  EXPECT_EQ(Positions(With(
+                {{"rope_parameters", {{"rope_type", "default"}, {"partial_rotary_factor", 0.5}}}})),
             respaced);
   EXPECT_EQ(Positions(With({{"partial_rotary_factor", 0.5}})), respaced);
 }
 
 TEST(HuggingFaceConfig, ProportionalFactorIsInterpolation) {
-  EXPECT_EQ(Positions(With({{"rope_parameters",
-                             {{"rope_type", "proportional"}, {"partial_rotary_factor", 0.5}, {"factor", 4.0}}}})),
-            Positions(GyrePosition({{"p", 0.5}, {"scaling", {{"type", "linear"}, {"factor", 4.0}}}})));
+  EXPECT_EQ(
+      Positions(With(
+          {{"rope_parameters",
+            {{"rope_type", "proportional"}, {"partial_rotary_factor", 0.5}, {"factor", 4.0}}}})),
+      Positions(GyrePosition({{"p", 0.5}, {"scaling", {{"type", "linear"}, {"factor", 4.0}}}})));
 }
 
 TEST(HuggingFaceConfig, OlderSpellings) {
@@ -95,14 +98,16 @@ TEST(HuggingFaceConfig, OlderSpellings) {
             Positions(GyrePosition({{"theta", 5e5}})));
   EXPECT_EQ(Positions(With({{"rope_scaling", {{"type", "linear"}, {"factor", 2.0}}}})),
             Positions(GyrePosition({{"scaling", {{"type", "linear"}, {"factor", 2.0}}}})));
-  EXPECT_EQ(Positions(With({{"rope_scaling", {{"type", "dynamic"}, {"factor", 2.0}}}})),
-            Positions(GyrePosition(
-                {{"scaling",
-                  {{"type", "dynamic"}, {"factor", 2.0}, {"original_max_position_embeddings", 32}}}})));
+  EXPECT_EQ(
+      Positions(With({{"rope_scaling", {{"type", "dynamic"}, {"factor", 2.0}}}})),
+      Positions(GyrePosition(
+          {{"scaling",
+            {{"type", "dynamic"}, {"factor", 2.0}, {"original_max_position_embeddings", 32}}}})));
 }
 
 TEST(HuggingFaceConfig, LayersWithoutRope) {
-  const Json layers = {{{"type", "rope"}}, {{"type", "nope"}}, {{"type", "rope"}}, {{"type", "nope"}}};
+  const Json layers = {
+      {{"type", "rope"}}, {{"type", "nope"}}, {{"type", "rope"}}, {{"type", "nope"}}};
   const auto want = Positions(GyrePosition({{"layers", layers}}));
   EXPECT_EQ(Positions(With({{"no_rope_layers", {1, 0, 1, 0}}})), want);
   EXPECT_EQ(Positions(With({{"no_rope_layer_interval", 2}})), want);
@@ -127,7 +132,8 @@ TEST(HuggingFaceConfig, Windows) {
 
 TEST(HuggingFaceConfig, WhatWouldChangeTheNumbersIsNeverIgnored) {
   EXPECT_THAT(Error(Json::array()), HasSubstr("not a JSON object"));
-  EXPECT_THAT(Error(With({{"hidden_size", 64.5}})), HasSubstr("hidden_size must be a whole number"));
+  EXPECT_THAT(Error(With({{"hidden_size", 64.5}})),
+              HasSubstr("hidden_size must be a whole number"));
   EXPECT_THAT(Error(With({{"num_attention_heads", 5}})), HasSubstr("head_dim is missing"));
   EXPECT_THAT(Error(With({{"hidden_act", "relu"}})), HasSubstr("hidden_act"));
   EXPECT_THAT(Error(With({{"mlp_bias", true}})), HasSubstr("biases"));

@@ -46,7 +46,8 @@ class Copy {
  public:
   explicit Copy(const std::string& name)
       : path_(Path(testing::TempDir()) /
-              ("verify-" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()))) {
+              ("verify-" +
+               std::string(testing::UnitTest::GetInstance()->current_test_info()->name()))) {
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
     for (const char* file : {"config.json", "expected.json", "model.safetensors"}) {
@@ -153,9 +154,9 @@ TEST(Verify, EveryFalsifiedQuantityFails) {
     SCOPED_TRACE(place);
     Json spoiled = expected;
     Json& value = spoiled.at(Json::json_pointer(place));
-    value = value.is_number_integer()
-                ? Json(value.get<int>() * static_cast<int>(change.factor) + static_cast<int>(change.offset))
-                : Json(value.get<double>() * change.factor + change.offset);
+    value = value.is_number_integer() ? Json(value.get<int>() * static_cast<int>(change.factor) +
+                                             static_cast<int>(change.offset))
+                                      : Json(value.get<double>() * change.factor + change.offset);
     copy.Write("expected.json", spoiled);
     const Outcome outcome = Verify({copy.path()});
     EXPECT_EQ(outcome.code, 1) << outcome.out << outcome.err;
@@ -165,9 +166,8 @@ TEST(Verify, EveryFalsifiedQuantityFails) {
 }
 
 TEST(Verify, FalsifiedSlopesAndFactorsFail) {
-  for (const auto& [name, place] :
-       {std::pair("llama-alibi-6heads", "/position/alibi_slopes/4"),
-        std::pair("llama-yarn", "/position/attention_factor/1")}) {
+  for (const auto& [name, place] : {std::pair("llama-alibi-6heads", "/position/alibi_slopes/4"),
+                                    std::pair("llama-yarn", "/position/attention_factor/1")}) {
     const Copy copy(name);
     Json expected = copy.ReadJson("expected.json");
     Json& value = expected.at(Json::json_pointer(place));
@@ -192,9 +192,9 @@ TEST(Verify, ZeroAndKeptFrequenciesAreToldApart) {
 TEST(Verify, ListsOfOtherLengthsFail) {
   const Copy copy("llama-rope");
   const Json whole = copy.ReadJson("expected.json");
-  for (const char* place : {"/position/inv_freq", "/position/inv_freq/1", "/position/pairs",
-                            "/position/attention_factor", "/nll", "/nll/1", "/logits/0/values",
-                            "/residual_norm"}) {
+  for (const char* place :
+       {"/position/inv_freq", "/position/inv_freq/1", "/position/pairs",
+        "/position/attention_factor", "/nll", "/nll/1", "/logits/0/values", "/residual_norm"}) {
     Json expected = whole;
     Json& list = expected.at(Json::json_pointer(place));
     list.erase(list.size() - 1);
@@ -229,7 +229,8 @@ TEST(Verify, MissingPartsAreSkippedAndNamed) {
     copy.Write("expected.json", expected);
     const Outcome outcome = Verify({copy.path()});
     EXPECT_EQ(outcome.code, 0) << outcome.out;
-    EXPECT_THAT(outcome.out, testing::ContainsRegex("skip +" + std::string(part) + ".* not in expected.json"));
+    EXPECT_THAT(outcome.out,
+                testing::ContainsRegex("skip +" + std::string(part) + ".* not in expected.json"));
   }
   Json only_position = {{"position", whole["position"]}, {"mystery", 1}};
   copy.Write("expected.json", only_position);
@@ -254,7 +255,8 @@ TEST(Verify, NothingToCheckDoesNotPass) {
   const Json whole = copy.ReadJson("expected.json");
   for (const Json& expected :
        {Json::object(), Json{{"mystery", 1}}, Json{{"batch", whole["batch"]}},
-        Json{{"heads", whole["heads"]}, {"batch", whole["batch"]}}, Json{{"position", Json::object()}}}) {
+        Json{{"heads", whole["heads"]}, {"batch", whole["batch"]}},
+        Json{{"position", Json::object()}}}) {
     copy.Write("expected.json", expected);
     const Outcome outcome = Verify({copy.path()});
     EXPECT_EQ(outcome.code, 2) << expected;
@@ -289,7 +291,8 @@ TEST(Verify, MalformedFoldersAreBadInput) {
   const Copy copy("llama-rope");
   const Json expected = copy.ReadJson("expected.json");
   Json config = copy.ReadJson("config.json");
-  config["gyre"]["attention"].erase("windows");  // one a layer, and the number of layers will change
+  config["gyre"]["attention"].erase(
+      "windows");  // one a layer, and the number of layers will change
   const std::string weights = copy.Read("model.safetensors");
   const auto refused = [&](const std::string& what) {
     const Outcome outcome = Verify({copy.path()});
@@ -313,7 +316,8 @@ TEST(Verify, MalformedFoldersAreBadInput) {
     refused(what);
   }
   Json renamed = expected;
-  renamed["gradient"]["params"]["model.rope.weight"] = renamed["gradient"]["params"]["model.norm.weight"];
+  renamed["gradient"]["params"]["model.rope.weight"] =
+      renamed["gradient"]["params"]["model.norm.weight"];
   copy.Write("expected.json", renamed);
   refused("no parameter 'model.rope.weight'");
   copy.Write("expected.json", expected);
@@ -323,6 +327,7 @@ TEST(Verify, MalformedFoldersAreBadInput) {
         std::tuple("/num_hidden_layers", Json(3), "no tensor"),
         std::tuple("/num_hidden_layers", Json(1), "is none that this model has"),
         std::tuple("/num_hidden_layers", Json(-1), "num_hidden_layers"),
+        std::tuple("/vocab_size", Json(16'000'000), "has the shape"),  // before any memory for it
         std::tuple("/num_key_value_heads", Json(3), "num_key_value_heads"),
         std::tuple("/model_type", Json("mamba"), "model_type"),
         std::tuple("/vocab_size", Json("many"), "vocab_size"),

@@ -1,16 +1,18 @@
 #pragma once
 
-// The seam between the model and a device. A Backend owns memory and offers about twenty fused operations on
-// it, forward and backward; the model owns their order and never looks at data in between. trainer/backend/reference
-// is the specification in plain loops; every other backend is held against it by one conformance suite.
+// The seam between the model and a device. A Backend owns memory and offers about twenty fused
+// operations on it, forward and backward; the model owns their order and never looks at data in
+// between. trainer/backend/reference is the specification in plain loops; every other backend is
+// held against it by one conformance suite.
 //
-// Standard C++ only, so that a plug-in needs nothing else of ours. Calls are carried out in the order they are made,
-// but not necessarily before they return; Read waits. Operations report nothing: an error of the device is kept, what
-// follows it is undefined, and the next Read returns it. Shapes are row-major. In what follows N = rows * length tokens,
-// C = hidden, H = heads, K = kv_heads, d = head_dim, I = intermediate, V = vocabulary. "assigns" and "adds to" are
-// meant literally; whatever isn't named as written stays as it was. What is read and what is written never overlap. Sums that
-// run over tokens are carried out in an order that depends on the shapes and the number of threads alone.
-// One thread at a time uses a Backend.
+// Standard C++ only, so that a plug-in needs nothing else of ours. Calls are carried out in the
+// order they are made, but not necessarily before they return; Read waits. Operations report
+// nothing: an error of the device is kept, what follows it is undefined, and the next Read returns
+// it. Shapes are row-major. In what follows N = rows * length tokens, C = hidden, H = heads, K =
+// kv_heads, d = head_dim, I = intermediate, V = vocabulary. "assigns" and "adds to" are meant
+// literally; whatever isn't named as written stays as it was. What is read and what is written
+// never overlap. Sums that run over tokens are carried out in an order that depends on the shapes
+// and the number of threads alone. One thread at a time uses a Backend.
 
 #include <cstdint>
 #include <memory>
@@ -39,7 +41,8 @@ struct Place {
   explicit operator bool() const { return memory != nullptr; }
 };
 
-struct Real {};  // the backend's own real number: float, but double in the double-precision reference
+struct Real {
+};  // the backend's own real number: float, but double in the double-precision reference
 using Reals = Place<Real>;
 using Ints = Place<int32_t>;
 
@@ -56,16 +59,17 @@ struct PairRun {
   int pair = 0, a = 0, b = 0, stride = 1, count = 0;
 };
 
-/// What one layer does to queries and keys at position t of their row: for each pair of the runs, with
-/// c = cosine[t][pair] and s = sine[t][pair],  y[a] = x[a] c - x[b] s  and  y[b] = x[b] c + x[a] s.
-/// Coordinates in no run pass through unchanged.
+/// What one layer does to queries and keys at position t of their row: for each pair of the runs,
+/// with c = cosine[t][pair] and s = sine[t][pair],  y[a] = x[a] c - x[b] s  and  y[b] = x[b] c +
+/// x[a] s. Coordinates in no run pass through unchanged.
 struct RotationTable {
   Reals cosine, sine;  // (T, pairs)
   int pairs = 0;
   std::vector<PairRun> runs;
 };
 
-/// Root mean square norm: y = g x / sqrt(mean(x^2) + epsilon), g = weight, or 1 + weight if `one_plus`.
+/// Root mean square norm: y = g x / sqrt(mean(x^2) + epsilon), g = weight, or 1 + weight if
+/// `one_plus`.
 struct NormKind {
   double epsilon = 1e-6;
   bool one_plus = false;
@@ -90,56 +94,58 @@ struct Norm {
   Reals inverse_rms;  // (N)      forward assigns, backward reads
 };
 
-/// h = norm(x); qkv = h weight^T, of which q and k are normed per head if there is a q_norm, then rotated.
+/// h = norm(x); qkv = h weight^T, of which q and k are normed per head if there is a q_norm, then
+/// rotated.
 struct NormQkv {
   int rows = 0, length = 0;
   int hidden = 0, heads = 0, kv_heads = 0, head_dim = 0;
   NormKind kind;
-  Reals x, norm_weight;          // (N, C), (C)
-  Reals weight;                  // ((H + 2K) d, C): the rows of q, then k, then v
-  Reals q_norm, k_norm;          // (d) each, or none; always the plain form of the norm
+  Reals x, norm_weight;  // (N, C), (C)
+  Reals weight;          // ((H + 2K) d, C): the rows of q, then k, then v
+  Reals q_norm, k_norm;  // (d) each, or none; always the plain form of the norm
   const RotationTable* rotation = nullptr;
-  Reals inverse_rms;             // (N)              forward assigns, backward reads
-  Reals qkv;                     // (N, (H + 2K) d)  forward assigns
-  Reals raw_qk;                  // (N, (H + K) d)   before their norm; only with q_norm. As inverse_rms
-  Reals qk_inverse_rms;          // (N, H + K)       only with q_norm. As inverse_rms
+  Reals inverse_rms;     // (N)              forward assigns, backward reads
+  Reals qkv;             // (N, (H + 2K) d)  forward assigns
+  Reals raw_qk;          // (N, (H + K) d)   before their norm; only with q_norm. As inverse_rms
+  Reals qk_inverse_rms;  // (N, H + K)       only with q_norm. As inverse_rms
 };
 struct NormQkvGradients {
-  Reals d_qkv;                   // (N, (H + 2K) d)  read, then destroyed
-  Reals dx;                      // (N, C)           added to
-  Reals d_norm_weight, d_weight;                  // added to
-  Reals d_q_norm, d_k_norm;                       // added to; only with q_norm
+  Reals d_qkv;                    // (N, (H + 2K) d)  read, then destroyed
+  Reals dx;                       // (N, C)           added to
+  Reals d_norm_weight, d_weight;  // added to
+  Reals d_q_norm, d_k_norm;       // added to; only with q_norm
 };
 
-/// Causal attention: o(i) = sum_j softmax_j(logit(i, j)) v(j), logit(i, j) = q(i) k(j) / sqrt(d) - slope (i - j), over
-/// the keys j of the same row with j <= i, j > i - window, j >= document_starts(i). Query head h reads key/value head
-/// floor(h / (H / K)). Never holds more than a block of queries times their keys.
+/// Causal attention: o(i) = sum_j softmax_j(logit(i, j)) v(j), logit(i, j) = q(i) k(j) / sqrt(d) -
+/// slope (i - j), over the keys j of the same row with j <= i, j > i - window, j >=
+/// document_starts(i). Query head h reads key/value head floor(h / (H / K)). Never holds more than
+/// a block of queries times their keys.
 struct Attention {
   int rows = 0, length = 0;
   int heads = 0, kv_heads = 0, head_dim = 0;
-  int window = 0;                // 0 = no limit
-  Reals alibi_slopes;            // (H), or none
-  Ints document_starts;          // (N), places in the row, never falling along it; or none
-  Reals qkv;                     // (N, (H + 2K) d)
-  Reals output;                  // (N, H d)   forward assigns, backward reads
-  Reals log_sum_exp;             // (N, H)     forward assigns, backward reads: ln sum_j exp(logit)
+  int window = 0;        // 0 = no limit
+  Reals alibi_slopes;    // (H), or none
+  Ints document_starts;  // (N), places in the row, never falling along it; or none
+  Reals qkv;             // (N, (H + 2K) d)
+  Reals output;          // (N, H d)   forward assigns, backward reads
+  Reals log_sum_exp;     // (N, H)     forward assigns, backward reads: ln sum_j exp(logit)
 };
 struct AttentionGradients {
-  Reals d_output;                // (N, H d)          read
-  Reals d_qkv;                   // (N, (H + 2K) d)   backward assigns
+  Reals d_output;  // (N, H d)          read
+  Reals d_qkv;     // (N, (H + 2K) d)   backward assigns
 };
 
 /// y = residual + x weight^T.
 struct LinearResidual {
   int64_t tokens = 0;
   int inputs = 0, outputs = 0;
-  Reals x, weight, residual;     // (N, inputs), (outputs, inputs), (N, outputs)
-  Reals y;                       // (N, outputs)   forward assigns
+  Reals x, weight, residual;  // (N, inputs), (outputs, inputs), (N, outputs)
+  Reals y;                    // (N, outputs)   forward assigns
 };
 struct LinearResidualGradients {
-  Reals dy;                      // (N, outputs)   read; it is also the residual's gradient
-  Reals dx;                      // (N, inputs)    backward assigns
-  Reals d_weight;                // added to
+  Reals dy;        // (N, outputs)   read; it is also the residual's gradient
+  Reals dx;        // (N, inputs)    backward assigns
+  Reals d_weight;  // added to
 };
 
 enum class Activation {
@@ -153,42 +159,44 @@ struct NormGateUp {
   int hidden = 0, intermediate = 0;
   NormKind kind;
   Activation activation = Activation::kSilu;
-  Reals x, norm_weight;          // (N, C), (C)
-  Reals weight;                  // (2I, C): the rows of gate, then up
-  Reals inverse_rms;             // (N)      forward assigns, backward reads
-  Reals gate_up;                 // (N, 2I)  forward assigns; backward reads, then destroys
-  Reals activated;               // (N, I)   forward assigns
+  Reals x, norm_weight;  // (N, C), (C)
+  Reals weight;          // (2I, C): the rows of gate, then up
+  Reals inverse_rms;     // (N)      forward assigns, backward reads
+  Reals gate_up;         // (N, 2I)  forward assigns; backward reads, then destroys
+  Reals activated;       // (N, I)   forward assigns
 };
 struct NormGateUpGradients {
-  Reals d_activated;             // (N, I)   read
-  Reals dx;                      // (N, C)   added to
-  Reals d_norm_weight, d_weight; // added to
+  Reals d_activated;              // (N, I)   read
+  Reals dx;                       // (N, C)   added to
+  Reals d_norm_weight, d_weight;  // added to
 };
 
-/// nll = ln sum_v exp(logit(v)) - logit(target), logits = x weight^T, in chunks of rows: all logits are never held.
+/// nll = ln sum_v exp(logit(v)) - logit(target), logits = x weight^T, in chunks of rows: all logits
+/// are never held.
 struct LinearCrossEntropy {
   int64_t tokens = 0;
   int hidden = 0, vocab = 0;
-  Ints targets;                  // (N), -1 = ignored: nll 0, no gradient
-  Reals x, weight;               // (N, C), (V, C)
-  Reals nll;                     // (N)      assigned
+  Ints targets;     // (N), -1 = ignored: nll 0, no gradient
+  Reals x, weight;  // (N, C), (V, C)
+  Reals nll;        // (N)      assigned
 };
 struct LinearCrossEntropyGradients {  // of the sum of nll
-  Reals dx;                      // (N, C)   assigned
-  Reals d_weight;                // added to
+  Reals dx;                           // (N, C)   assigned
+  Reals d_weight;                     // added to
 };
 
-/// With g = gradient * gradient_scale, G = norm of all gradients times gradient_scale, and g *= min(1, clip_norm / G):
+/// With g = gradient * gradient_scale, G = norm of all gradients times gradient_scale, and g *=
+/// min(1, clip_norm / G):
 ///   m = beta1 m + (1 - beta1) g            v = beta2 v + (1 - beta2) g^2
 ///   w = w - lr ((m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + epsilon) + weight_decay w)
 /// A norm that is not finite makes every weight NaN: nothing hides a broken step.
 struct AdamW {
   int64_t count = 0;
-  int64_t step = 1;              // counts from 1
+  int64_t step = 1;  // counts from 1
   double lr = 0, beta1 = 0, beta2 = 0, epsilon = 0, weight_decay = 0;
-  double clip_norm = 0;          // 0 = no clipping
+  double clip_norm = 0;  // 0 = no clipping
   double gradient_scale = 1;
-  Reals gradient, gradient_norm; // (count), (1): 2-norm of all gradients before scaling
+  Reals gradient, gradient_norm;  // (count), (1): 2-norm of all gradients before scaling
   Reals weight, first_moment, second_moment;  // (count)   updated
 };
 

@@ -10,7 +10,8 @@
 
 namespace gyre {
 
-/// "cpu" (the fast one) or "reference" (one thread, slow, the specification). INVALID_ARGUMENT lists the names.
+/// "cpu" (the fast one) or "reference" (one thread, slow, the specification). INVALID_ARGUMENT
+/// lists the names.
 Result<std::unique_ptr<Backend>> CreateBackend(const std::string& name, int threads);
 
 }  // namespace gyre

@@ -10,7 +10,8 @@
 
 namespace gyre {
 
-/// Named as in backend.h. A layer goes from x through `middle` (after attention) to the next layer's x.
+/// Named as in backend.h. A layer goes from x through `middle` (after attention) to the next
+/// layer's x.
 struct LayerActivations {
   Reals x, inverse_rms, qkv, raw_qk, qk_inverse_rms;
   Reals attention, log_sum_exp;
@@ -18,8 +19,8 @@ struct LayerActivations {
 };
 
 struct Activations {
-  /// With `training`, each layer keeps its own for the backward pass; without, all layers share one set, and x
-  /// alternates between two places.
+  /// With `training`, each layer keeps its own for the backward pass; without, all layers share one
+  /// set, and x alternates between two places.
   static Result<Activations> Create(const ModelConfig& config, int64_t tokens, bool training,
                                     Backend* backend);
 
@@ -30,8 +31,8 @@ struct Activations {
   Reals nll;                              // (N)
   Reals scalar;                           // (1)
   // Gradients; training only.
-  Reals d_residual, d_final_normed;           // (N, C)
-  Reals d_qkv, d_attention, d_activated;      // as the activations they belong to
+  Reals d_residual, d_final_normed;       // (N, C)
+  Reals d_qkv, d_attention, d_activated;  // as the activations they belong to
 };
 
 Status ToStatus(const BackendError& error);

@@ -1,6 +1,5 @@
 #include "trainer/model/decoder.h"
 
-#include <cmath>
 #include <string>
 
 #include "trainer/model/rotation_plan.h"
@@ -8,9 +7,8 @@
 namespace gyre {
 
 Result<std::unique_ptr<Model>> Model::Create(const ModelConfig& config,
-                                             std::vector<LayerPosition> positions,
-                                             Backend* backend, int max_rows, int max_length,
-                                             bool training) {
+                                             std::vector<LayerPosition> positions, Backend* backend,
+                                             int max_rows, int max_length, bool training) {
   return Decoder::Create(config, std::move(positions), backend, max_rows, max_length, training);
 }
 
@@ -26,8 +24,8 @@ Result<std::unique_ptr<Model>> Decoder::Create(const ModelConfig& config,
   GYRE_ASSIGN_OR_RETURN(model->layout_, ParameterLayout::Create(config));
   const size_t layers = model->layout_.layers.size();
   if (positions.size() != layers) {
-    return InvalidArgument("the model has " + std::to_string(layers) + " layers, and positions has " +
-                           std::to_string(positions.size()));
+    return InvalidArgument("the model has " + std::to_string(layers) +
+                           " layers, and positions has " + std::to_string(positions.size()));
   }
   for (const LayerPosition& position : positions) {
     const size_t pairs = static_cast<size_t>(config.head_dim / 2);
@@ -59,8 +57,8 @@ Decoder::Decoder(const ModelConfig& config, Backend* backend, int max_rows, int 
       training_(training) {}
 
 Decoder::~Decoder() {
-  for (const Reals place : {weights_, gradients_, first_moments_, second_moments_, tables_,
-                            activations_.memory}) {
+  for (const Reals place :
+       {weights_, gradients_, first_moments_, second_moments_, tables_, activations_.memory}) {
     if (place) backend_->Free(place);
   }
   if (ids_memory_) backend_->Free(ids_memory_);
@@ -77,8 +75,7 @@ Status Decoder::Allocate(const std::vector<LayerPosition>& positions) {
       GYRE_RETURN_IF_ERROR(ToStatus(backend_->Allocate(layout_.total, place)));
     }
   }
-  GYRE_ASSIGN_OR_RETURN(activations_,
-                        Activations::Create(config_, tokens, training_, backend_));
+  GYRE_ASSIGN_OR_RETURN(activations_, Activations::Create(config_, tokens, training_, backend_));
   GYRE_RETURN_IF_ERROR(ToStatus(backend_->Allocate(3 * tokens, &ids_memory_)));
   ids_ = ids_memory_;
   targets_ = ids_memory_.At(tokens);
@@ -108,63 +105,6 @@ Status Decoder::AllocateTables(const std::vector<LayerPosition>& positions) {
   return OkStatus();
 }
 
-Embedding Decoder::EmbeddingOp() const {
-  return {.tokens = int64_t{rows_} * length_,
-          .hidden = config_.hidden_size,
-          .scale = gemma() ? std::sqrt(config_.hidden_size) : 1.0,
-          .ids = ids_,
-          .table = weights_.At(layout_.embedding),
-          .x = activations_.layers[0].x};
-}
-
-Decoder::LayerOps Decoder::OpsOf(size_t l) const {
-  const int64_t tokens = int64_t{rows_} * length_;
-  const LayerOffsets& at = layout_.layers[l];
-  const LayerActivations& own = activations_.layers[l];
-  const Reals next = l + 1 < layers_.size() ? activations_.layers[l + 1].x : activations_.last;
-  const int heads = config_.num_attention_heads, kv_heads = config_.num_key_value_heads;
-  const int head_dim = config_.head_dim, hidden = config_.hidden_size;
-  LayerOps ops;
-  ops.qkv = {.rows = rows_, .length = length_, .hidden = hidden, .heads = heads,
-             .kv_heads = kv_heads, .head_dim = head_dim, .kind = norm(), .x = own.x,
-             .norm_weight = weights_.At(at.input_norm), .weight = weights_.At(at.qkv),
-             .rotation = &layers_[l].rotation, .inverse_rms = own.inverse_rms, .qkv = own.qkv,
-             .raw_qk = own.raw_qk, .qk_inverse_rms = own.qk_inverse_rms};
-  if (config_.qk_norm) {
-    ops.qkv.q_norm = weights_.At(at.q_norm);
-    ops.qkv.k_norm = weights_.At(at.k_norm);
-  }
-  ops.attention = {.rows = rows_, .length = length_, .heads = heads, .kv_heads = kv_heads,
-                   .head_dim = head_dim, .window = layers_[l].window,
-                   .alibi_slopes = layers_[l].alibi_slopes,
-                   .document_starts = masks_documents_ ? document_starts_ : Ints(),
-                   .qkv = own.qkv, .output = own.attention, .log_sum_exp = own.log_sum_exp};
-  ops.out = {.tokens = tokens, .inputs = heads * head_dim, .outputs = hidden, .x = own.attention,
-             .weight = weights_.At(at.o), .residual = own.x, .y = own.middle};
-  ops.gate_up = {.tokens = tokens, .hidden = hidden, .intermediate = config_.intermediate_size,
-                 .kind = norm(),
-                 .activation = gemma() ? Activation::kGeluTanh : Activation::kSilu,
-                 .x = own.middle, .norm_weight = weights_.At(at.post_attention_norm),
-                 .weight = weights_.At(at.gate_up), .inverse_rms = own.middle_inverse_rms,
-                 .gate_up = own.gate_up, .activated = own.activated};
-  ops.down = {.tokens = tokens, .inputs = config_.intermediate_size, .outputs = hidden,
-              .x = own.activated, .weight = weights_.At(at.down), .residual = own.middle,
-              .y = next};
-  return ops;
-}
-
-Norm Decoder::FinalNormOp() const {
-  return {.tokens = int64_t{rows_} * length_, .hidden = config_.hidden_size, .kind = norm(),
-          .x = activations_.last, .weight = weights_.At(layout_.final_norm),
-          .y = activations_.final_normed, .inverse_rms = activations_.final_inverse_rms};
-}
-
-LinearCrossEntropy Decoder::LossOp() const {
-  return {.tokens = int64_t{rows_} * length_, .hidden = config_.hidden_size,
-          .vocab = config_.vocab_size, .targets = targets_, .x = activations_.final_normed,
-          .weight = weights_.At(layout_.head), .nll = activations_.nll};
-}
-
 void Decoder::ForwardEmbedding() const { backend_->EmbeddingForward(EmbeddingOp()); }
 
 void Decoder::ForwardLayer(size_t l) const {
@@ -181,15 +121,14 @@ void Decoder::BackwardLayer(size_t l) const {
   const LayerOps ops = OpsOf(l);
   const LayerOffsets& at = layout_.layers[l];
   const Activations& a = activations_;
-  backend_->LinearResidualBackward(
-      ops.down, {a.d_residual, a.d_activated, gradients_.At(at.down)});
-  backend_->NormGateUpBackward(
-      ops.gate_up, {a.d_activated, a.d_residual, gradients_.At(at.post_attention_norm),
-                    gradients_.At(at.gate_up)});
+  backend_->LinearResidualBackward(ops.down, {a.d_residual, a.d_activated, gradients_.At(at.down)});
+  backend_->NormGateUpBackward(ops.gate_up,
+                               {a.d_activated, a.d_residual, gradients_.At(at.post_attention_norm),
+                                gradients_.At(at.gate_up)});
   backend_->LinearResidualBackward(ops.out, {a.d_residual, a.d_attention, gradients_.At(at.o)});
   backend_->AttentionBackward(ops.attention, {a.d_attention, a.d_qkv});
-  NormQkvGradients qkv{a.d_qkv, a.d_residual, gradients_.At(at.input_norm), gradients_.At(at.qkv),
-                       {}, {}};
+  NormQkvGradients qkv{
+      a.d_qkv, a.d_residual, gradients_.At(at.input_norm), gradients_.At(at.qkv), {}, {}};
   if (config_.qk_norm) {
     qkv.d_q_norm = gradients_.At(at.q_norm);
     qkv.d_k_norm = gradients_.At(at.k_norm);
@@ -286,12 +225,20 @@ Result<double> Decoder::OptimizerStep(const OptimizerConfig& optimizer, double l
     return InvalidArgument("an optimizer step needs step and target_count of at least 1, and got " +
                            std::to_string(step) + " and " + std::to_string(target_count));
   }
-  AdamW op{.count = layout_.matrices, .step = step, .lr = lr, .beta1 = optimizer.beta1,
-           .beta2 = optimizer.beta2, .epsilon = optimizer.eps,
-           .weight_decay = optimizer.weight_decay, .clip_norm = optimizer.clip_norm,
-           .gradient_scale = 1.0 / static_cast<double>(target_count), .gradient = gradients_,
-           .gradient_norm = activations_.scalar, .weight = weights_,
-           .first_moment = first_moments_, .second_moment = second_moments_};
+  AdamW op{.count = layout_.matrices,
+           .step = step,
+           .lr = lr,
+           .beta1 = optimizer.beta1,
+           .beta2 = optimizer.beta2,
+           .epsilon = optimizer.eps,
+           .weight_decay = optimizer.weight_decay,
+           .clip_norm = optimizer.clip_norm,
+           .gradient_scale = 1.0 / static_cast<double>(target_count),
+           .gradient = gradients_,
+           .gradient_norm = activations_.scalar,
+           .weight = weights_,
+           .first_moment = first_moments_,
+           .second_moment = second_moments_};
   backend_->Norm2(gradients_, layout_.total, op.gradient_norm);
   backend_->AdamWStep(op);
   for (Reals* place : {&op.gradient, &op.weight, &op.first_moment, &op.second_moment}) {

@@ -38,7 +38,8 @@ class Decoder : public Model {
     Reals alibi_slopes;
     int window = 0;
   };
-  // The operations of one layer for the batch at hand: built anew for each, a few structs of numbers.
+  // The operations of one layer for the batch at hand: built anew for each, a few structs of
+  // numbers.
   struct LayerOps {
     NormQkv qkv;
     Attention attention;
@@ -58,6 +59,8 @@ class Decoder : public Model {
   NormKind norm() const { return {config_.rms_norm_eps, gemma()}; }
   Embedding EmbeddingOp() const;
   LayerOps OpsOf(size_t layer) const;
+  void SetAttentionOps(size_t layer, LayerOps* ops) const;
+  void SetMlpOps(size_t layer, LayerOps* ops) const;
   Norm FinalNormOp() const;
   LinearCrossEntropy LossOp() const;
 
@@ -73,7 +76,7 @@ class Decoder : public Model {
   ParameterLayout layout_;
   std::vector<Tensor> tensors_;
   Reals weights_, gradients_, first_moments_, second_moments_;  // (layout_.total) each
-  Reals tables_;                                                // rotations and slopes of all layers
+  Reals tables_;  // rotations and slopes of all layers
   std::vector<LayerTables> layers_;
   Activations activations_;
   Ints ids_memory_, ids_, targets_, document_starts_;

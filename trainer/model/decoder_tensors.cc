@@ -31,9 +31,9 @@ Status Decoder::InitializeWeights(uint64_t seed) {
     for (int64_t i = 0; i < parameter.count; i += kPiece) {
       const size_t count = static_cast<size_t>(std::min<int64_t>(kPiece, parameter.count - i));
       for (size_t j = 0; j < count; ++j) {
-        piece[j] = matrix ? config_.initializer_range *
-                                random.Normal(0, static_cast<uint64_t>(i) + j)
-                          : identity;
+        piece[j] = matrix
+                       ? config_.initializer_range * random.Normal(0, static_cast<uint64_t>(i) + j)
+                       : identity;
       }
       backend_->Write(weights_.At(parameter.offset + i), {piece.data(), count});
     }
@@ -54,10 +54,18 @@ Status Decoder::Locate(TensorKind kind, const std::string& name, size_t values,
                            " values, not " + std::to_string(values));
   }
   switch (kind) {
-    case TensorKind::kWeight: *place = weights_; break;
-    case TensorKind::kGradient: *place = gradients_; break;
-    case TensorKind::kFirstMoment: *place = first_moments_; break;
-    case TensorKind::kSecondMoment: *place = second_moments_; break;
+    case TensorKind::kWeight:
+      *place = weights_;
+      break;
+    case TensorKind::kGradient:
+      *place = gradients_;
+      break;
+    case TensorKind::kFirstMoment:
+      *place = first_moments_;
+      break;
+    case TensorKind::kSecondMoment:
+      *place = second_moments_;
+      break;
   }
   if (!*place) return FailedPrecondition("this model was not made for training");
   *place = place->At(parameter->offset);
@@ -90,8 +98,7 @@ Status Decoder::Save(TensorKind kind, const std::string& name, std::span<float> 
 }
 
 Status Decoder::CheckBatch(const Batch& batch) const {
-  if (batch.rows < 1 || batch.rows > max_rows_ || batch.length < 1 ||
-      batch.length > max_length_) {
+  if (batch.rows < 1 || batch.rows > max_rows_ || batch.length < 1 || batch.length > max_length_) {
     return InvalidArgument("a batch of " + std::to_string(batch.rows) + " rows of " +
                            std::to_string(batch.length) + " tokens; the model was made for up to " +
                            std::to_string(max_rows_) + " of " + std::to_string(max_length_));
@@ -104,20 +111,23 @@ Status Decoder::CheckBatch(const Batch& batch) const {
   }
   for (size_t i = 0; i < tokens; ++i) {
     if (batch.tokens[i] < 0 || batch.tokens[i] >= config_.vocab_size) {
-      return At(i, batch, "token " + std::to_string(batch.tokens[i]) + " is not in a vocabulary of " +
-                              std::to_string(config_.vocab_size));
+      return At(i, batch,
+                "token " + std::to_string(batch.tokens[i]) + " is not in a vocabulary of " +
+                    std::to_string(config_.vocab_size));
     }
     if (batch.targets[i] < -1 || batch.targets[i] >= config_.vocab_size) {
-      return At(i, batch, "target " + std::to_string(batch.targets[i]) +
-                              " is not in a vocabulary of " + std::to_string(config_.vocab_size));
+      return At(i, batch,
+                "target " + std::to_string(batch.targets[i]) + " is not in a vocabulary of " +
+                    std::to_string(config_.vocab_size));
     }
     if (batch.document_starts.empty()) continue;
     const int place = static_cast<int>(i % static_cast<size_t>(batch.length));
     const int start = batch.document_starts[i];
     const int before = place == 0 ? 0 : batch.document_starts[i - 1];
     if (start < before || start > place) {
-      return At(i, batch, "a document start of " + std::to_string(start) +
-                              " after one of " + std::to_string(before));
+      return At(i, batch,
+                "a document start of " + std::to_string(start) + " after one of " +
+                    std::to_string(before));
     }
   }
   return OkStatus();

@@ -1,9 +1,10 @@
 #pragma once
 
-// The decoder-only transformer: owns the order of the backend's calls, never touches data itself. Weights,
-// gradients and the optimizer's moments are flat buffers in the backend, all matrices first, then all norms; everything
-// is planned once at Create, and no step allocates. Families and formulas: tests/trainer/reference/README.md.
-// One thread drives a Model; several models may take turns on one backend.
+// The decoder-only transformer: owns the order of the backend's calls, never touches data itself.
+// Weights, gradients and the optimizer's moments are flat buffers in the backend, all matrices
+// first, then all norms; everything is planned once at Create, and no step allocates. Families and
+// formulas: tests/trainer/reference/README.md. One thread drives a Model; several models may take
+// turns on one backend.
 
 #include <functional>
 #include <memory>
@@ -26,10 +27,11 @@ struct Tensor {
   std::vector<float> values;
 };
 
-/// What a forward pass looks like inside, to find the first layer that differs from somebody else's.
+/// What a forward pass looks like inside, to find the first layer that differs from somebody
+/// else's.
 struct ForwardTrace {
-  /// 2-norms over the whole (B, T, C) residual stream: after the embedding (scaled for gemma), after each layer, and
-  /// after the final norm.
+  /// 2-norms over the whole (B, T, C) residual stream: after the embedding (scaled for gemma),
+  /// after each layer, and after the final norm.
   std::vector<double> residual_norms;
   std::vector<std::vector<float>> logits;  // (V) for each place asked for
 };
@@ -38,30 +40,35 @@ enum class TensorKind { kWeight, kGradient, kFirstMoment, kSecondMoment };
 
 class Model {
  public:
-  /// `max_rows` x `max_length` bounds every batch. `training` false plans no gradients and no moments.
-  static Result<std::unique_ptr<Model>> Create(const ModelConfig& config, std::vector<LayerPosition> positions,
-                                               Backend* backend, int max_rows, int max_length, bool training);
+  /// `max_rows` x `max_length` bounds every batch. `training` false plans no gradients and no
+  /// moments.
+  static Result<std::unique_ptr<Model>> Create(const ModelConfig& config,
+                                               std::vector<LayerPosition> positions,
+                                               Backend* backend, int max_rows, int max_length,
+                                               bool training);
   virtual ~Model() = default;
 
   /// Names and shapes of the parameters, in the order of the flat buffers.
   virtual const std::vector<Tensor>& parameters() const = 0;  // without values
 
-  /// Weight = f(seed, tensor name): normal with std initializer_range (all matrices alike), the norms' identity.
-  /// Forgets the optimizer's moments and the gradients.
+  /// Weight = f(seed, tensor name): normal with std initializer_range (all matrices alike), the
+  /// norms' identity. Forgets the optimizer's moments and the gradients.
   virtual Status InitializeWeights(uint64_t seed) = 0;
-  /// NOT_FOUND: no such tensor. INVALID_ARGUMENT: another number of values. FAILED_PRECONDITION: not a training model.
+  /// NOT_FOUND: no such tensor. INVALID_ARGUMENT: another number of values. FAILED_PRECONDITION:
+  /// not a training model.
   virtual Status Load(TensorKind kind, const std::string& name, std::span<const float> values) = 0;
   virtual Status Save(TensorKind kind, const std::string& name, std::span<float> values) const = 0;
 
   virtual Status ZeroGradients() = 0;
-  /// Adds the gradient of the batch's summed negative log-likelihood to the gradients; returns that sum (nats).
+  /// Adds the gradient of the batch's summed negative log-likelihood to the gradients; returns that
+  /// sum (nats).
   virtual Result<double> ForwardBackward(const Batch& batch) = 0;
   /// Forward only: nll of every place (B, T), 0 where ignored.
   virtual Status Evaluate(const Batch& batch, std::span<float> nll) = 0;
   /// Forward only, looking inside; logits at `places`, each b * T + t.
   virtual Result<ForwardTrace> Trace(const Batch& batch, std::span<const int> places) = 0;
-  /// Divides the accumulated gradient by `target_count`, clips, updates. `step` counts from 1. Returns the
-  /// gradient's 2-norm before clipping.
+  /// Divides the accumulated gradient by `target_count`, clips, updates. `step` counts from 1.
+  /// Returns the gradient's 2-norm before clipping.
   virtual Result<double> OptimizerStep(const OptimizerConfig& optimizer, double lr, int64_t step,
                                        int64_t target_count) = 0;
 };

@@ -7,14 +7,13 @@ namespace {
 constexpr int kLargestSize = 1 << 24;
 
 Status CheckShapes(const ModelConfig& config) {
-  const std::pair<const char*, int> sizes[] = {
-      {"vocab_size", config.vocab_size},
-      {"num_hidden_layers", config.num_hidden_layers},
-      {"hidden_size", config.hidden_size},
-      {"intermediate_size", config.intermediate_size},
-      {"num_attention_heads", config.num_attention_heads},
-      {"num_key_value_heads", config.num_key_value_heads},
-      {"head_dim", config.head_dim}};
+  const std::pair<const char*, int> sizes[] = {{"vocab_size", config.vocab_size},
+                                               {"num_hidden_layers", config.num_hidden_layers},
+                                               {"hidden_size", config.hidden_size},
+                                               {"intermediate_size", config.intermediate_size},
+                                               {"num_attention_heads", config.num_attention_heads},
+                                               {"num_key_value_heads", config.num_key_value_heads},
+                                               {"head_dim", config.head_dim}};
   for (const auto& [key, size] : sizes) {
     if (size < 1 || size > kLargestSize) {
       return InvalidArgument(std::string("model.") + key + " must be between 1 and " +
@@ -27,9 +26,9 @@ Status CheckShapes(const ModelConfig& config) {
                            std::to_string(kLargestSize));
   }
   if (config.num_attention_heads % config.num_key_value_heads != 0) {
-    return InvalidArgument("model.num_key_value_heads = " +
-                           std::to_string(config.num_key_value_heads) + " does not divide the " +
-                           std::to_string(config.num_attention_heads) + " attention heads");
+    return InvalidArgument(
+        "model.num_key_value_heads = " + std::to_string(config.num_key_value_heads) +
+        " does not divide the " + std::to_string(config.num_attention_heads) + " attention heads");
   }
   if (config.model_type != "llama" && config.model_type != "gemma") {
     return InvalidArgument("model.model_type: '" + config.model_type +

@@ -1,8 +1,8 @@
 #pragma once
 
-// Which parameters a model has, and where each lies in the flat buffers (weights, gradients, moments alike): all
-// matrices, which decay, then all norms, which do not. The rows of q, k, v and those of gate, up follow each other, so
-// that each group is one matrix for the backend.
+// Which parameters a model has, and where each lies in the flat buffers (weights, gradients,
+// moments alike): all matrices, which decay, then all norms, which do not. The rows of q, k, v and
+// those of gate, up follow each other, so that each group is one matrix for the backend.
 
 #include <cstdint>
 #include <string>
@@ -21,9 +21,9 @@ struct Parameter {
 
 struct LayerOffsets {
   int64_t input_norm = 0, post_attention_norm = 0;
-  int64_t qkv = 0, o = 0;         // ((H + 2K) d, C), (C, H d)
+  int64_t qkv = 0, o = 0;          // ((H + 2K) d, C), (C, H d)
   int64_t q_norm = 0, k_norm = 0;  // (d); only with qk_norm
-  int64_t gate_up = 0, down = 0;  // (2I, C), (C, I)
+  int64_t gate_up = 0, down = 0;   // (2I, C), (C, I)
 };
 
 struct ParameterLayout {

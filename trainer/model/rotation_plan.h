@@ -1,6 +1,7 @@
 #pragma once
 
-// A layer's rotation as the backends take it: tables of A cos and A sin, computed in float64, and the pairs as runs.
+// A layer's rotation as the backends take it: tables of A cos and A sin, computed in float64, and
+// the pairs as runs.
 
 #include <vector>
 
@@ -11,7 +12,8 @@ namespace gyre {
 
 struct RotationPlan {
   std::vector<double> cosine, sine;  // (length, pairs)
-  std::vector<PairRun> runs;         // only pairs that change anything; an unrotated one is passed through bit for bit
+  std::vector<PairRun>
+      runs;  // only pairs that change anything; an unrotated one is passed through bit for bit
 };
 
 RotationPlan PlanRotation(const Rotation& rotation, int length);

@@ -95,9 +95,9 @@ Status CheckEncoding(const std::string& path, const EncodingConfig& encoding, in
 double Llama3(const ScalingConfig& scaling, double frequency) {
   const double turns =
       scaling.original_max_position_embeddings * frequency / (2 * std::numbers::pi);
-  const double mix = std::clamp((turns - scaling.low_freq_factor) /
-                                    (scaling.high_freq_factor - scaling.low_freq_factor),
-                                0.0, 1.0);
+  const double mix = std::clamp(
+      (turns - scaling.low_freq_factor) / (scaling.high_freq_factor - scaling.low_freq_factor), 0.0,
+      1.0);
   return (1 - mix) * frequency / scaling.factor + mix * frequency;
 }
 

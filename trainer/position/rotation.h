@@ -1,8 +1,9 @@
 #pragma once
 
-// Every rotary encoding is, per layer, one rotation: d/2 angular frequencies (0 = not rotated), an attention
-// factor, and the coordinate pairs they turn. NoPE is the rotation by nothing; ALiBi adds slopes. The rest
-// of the trainer knows no encoding by name, only this. Everything is computed in float64.
+// Every rotary encoding is, per layer, one rotation: d/2 angular frequencies (0 = not rotated), an
+// attention factor, and the coordinate pairs they turn. NoPE is the rotation by nothing; ALiBi adds
+// slopes. The rest of the trainer knows no encoding by name, only this. Everything is computed in
+// float64.
 
 #include <utility>
 #include <vector>
@@ -27,14 +28,14 @@ struct Rotation {
 struct LayerPosition {
   Rotation rotation;
   std::vector<double> alibi_slopes;  // (heads), or empty
-  int window = 0;                    // a token sees itself and the window - 1 before it; 0 = no limit
+  int window = 0;  // a token sees itself and the window - 1 before it; 0 = no limit
   friend bool operator==(const LayerPosition&, const LayerPosition&) = default;
 };
 
 /// One entry a layer. `length` is the length of the sequences (only `dynamic` scaling looks at it).
-/// Formulas: tests/trainer/reference/README.md, section 2. INVALID_ARGUMENT with the key's path, e.g.
-/// "position.p: p·head_dim = 15 is odd, and spacing 'respaced' needs an even number".
-Result<std::vector<LayerPosition>> ResolvePositions(const PositionConfig& position, const ModelConfig& model,
-                                                    int length);
+/// Formulas: tests/trainer/reference/README.md, section 2. INVALID_ARGUMENT with the key's path,
+/// e.g. "position.p: p·head_dim = 15 is odd, and spacing 'respaced' needs an even number".
+Result<std::vector<LayerPosition>> ResolvePositions(const PositionConfig& position,
+                                                    const ModelConfig& model, int length);
 
 }  // namespace gyre

@@ -1,4 +1,5 @@
-// Finite-difference checks of the whole model's gradient, in double precision, for every encoding and family.
+// Finite-difference checks of the whole model's gradient, in double precision, for every encoding
+// and family.
 
 #include <gtest/gtest.h>
 
@@ -61,7 +62,8 @@ std::vector<Variant> Variants() {
       Encoded("linear", Scaled({.type = "linear", .factor = 4})),
       Encoded("dynamic",
               Scaled({.type = "dynamic", .factor = 2, .original_max_position_embeddings = 5})),
-      Encoded("yarn", Scaled({.type = "yarn", .factor = 4, .original_max_position_embeddings = 64})),
+      Encoded("yarn",
+              Scaled({.type = "yarn", .factor = 4, .original_max_position_embeddings = 64})),
       Encoded("llama3",
               Scaled({.type = "llama3", .factor = 8, .original_max_position_embeddings = 64})),
       Shaped("tied", [](ModelConfig& m) { m.tie_word_embeddings = true; }),

@@ -108,7 +108,8 @@ TEST(Model, NormsBeginAtTheirIdentity) {
       if (tensor.shape.size() != 1) continue;
       std::vector<float> values(static_cast<size_t>(tensor.shape[0]));
       ASSERT_TRUE(made->Save(TensorKind::kWeight, tensor.name, values).ok());
-      const bool zero = config.model_type == "gemma" && tensor.name.find("self_attn") == std::string::npos;
+      const bool zero =
+          config.model_type == "gemma" && tensor.name.find("self_attn") == std::string::npos;
       EXPECT_EQ(values, std::vector<float>(values.size(), zero ? 0.0f : 1.0f)) << tensor.name;
     }
   }
@@ -196,7 +197,8 @@ TEST(Model, MicroBatchesAddUp) {
   for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-4);
 }
 
-// Packed documents are independent: each has the losses that it has alone, where positions do not matter.
+// Packed documents are independent: each has the losses that it has alone, where positions do not
+// matter.
 TEST(Model, DocumentsDoNotSeeEachOther) {
   PositionConfig nope;
   nope.common.type = "nope";
@@ -256,7 +258,8 @@ TEST(Model, ClippingLimitsTheStep) {
 
 TEST(Model, AnEvaluationModelDoesNotTrain) {
   const Made made = Make(Small(), 1, /*training=*/false);
-  EXPECT_EQ(made->ForwardBackward(RandomBatch(1, 4)).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(made->ForwardBackward(RandomBatch(1, 4)).status().code(),
+            StatusCode::kFailedPrecondition);
   EXPECT_EQ(made->OptimizerStep({}, 1, 1, 1).status().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(made->ZeroGradients().code(), StatusCode::kFailedPrecondition);
   std::vector<float> norm(16);
@@ -280,7 +283,8 @@ TEST(Model, BadBatchesAreNamed) {
   EXPECT_THAT(message([](Batch& b) { b.targets.pop_back(); }), HasSubstr("20 each"));
   EXPECT_THAT(message([](Batch& b) { b.rows = 5; }), HasSubstr("5 rows"));
   EXPECT_THAT(message([](Batch& b) { b.length = 0; }), HasSubstr("0 tokens"));
-  EXPECT_THAT(message([](Batch& b) { b.document_starts.assign(20, 1); }), HasSubstr("document start of 1"));
+  EXPECT_THAT(message([](Batch& b) { b.document_starts.assign(20, 1); }),
+              HasSubstr("document start of 1"));
   EXPECT_THAT(message([](Batch& b) {
                 b.document_starts.assign(20, 0);
                 b.document_starts[5] = 4;
@@ -300,7 +304,8 @@ TEST(Model, BadShapesAndPositionsAreNamed) {
     return status.message();
   };
   EXPECT_THAT(message([](ModelConfig& m) { m.vocab_size = 0; }), HasSubstr("model.vocab_size"));
-  EXPECT_THAT(message([](ModelConfig& m) { m.num_key_value_heads = 3; }), HasSubstr("does not divide"));
+  EXPECT_THAT(message([](ModelConfig& m) { m.num_key_value_heads = 3; }),
+              HasSubstr("does not divide"));
   EXPECT_THAT(message([](ModelConfig& m) { m.model_type = "bert"; }), HasSubstr("'bert'"));
   EXPECT_THAT(message([](ModelConfig& m) { m.num_hidden_layers = 3; }), HasSubstr("3 layers"));
   EXPECT_THAT(message([](ModelConfig& m) { m.head_dim = 4; }), HasSubstr("head_dim"));

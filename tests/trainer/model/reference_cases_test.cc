@@ -1,4 +1,5 @@
-// The model in double precision against every recorded case, tighter than `gyre-trainer verify` can be in float32.
+// The model in double precision against every recorded case, tighter than `gyre-trainer verify` can
+// be in float32.
 
 #include <gtest/gtest.h>
 

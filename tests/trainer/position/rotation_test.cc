@@ -47,8 +47,8 @@ TEST(Rotation, RopeIsTheLadderOfTheta) {
   for (int k = 0; k < 4; ++k) {
     EXPECT_DOUBLE_EQ(rotation.frequencies[k], std::pow(100, -2.0 * k / 8));
   }
-  EXPECT_THAT(rotation.pairs, ElementsAre(std::pair(0, 4), std::pair(1, 5), std::pair(2, 6),
-                                          std::pair(3, 7)));
+  EXPECT_THAT(rotation.pairs,
+              ElementsAre(std::pair(0, 4), std::pair(1, 5), std::pair(2, 6), std::pair(3, 7)));
   EXPECT_EQ(rotation.attention_factor, 1);
 }
 
@@ -62,7 +62,8 @@ TEST(Rotation, TruncationKeepsTheFrequenciesThatStay) {
   }
 }
 
-// int(p * d // 2) in double precision: 0.29 * 100 is 28.999999999999996, 0.57 * 200 is just below 114.
+// int(p * d // 2) in double precision: 0.29 * 100 is 28.999999999999996, 0.57 * 200 is just below
+// 114.
 TEST(Rotation, CountsKeptPairsInDoublePrecision) {
   const auto kept = [](double p, int head_dim) {
     int count = 0;
@@ -87,8 +88,8 @@ TEST(Rotation, RespacedRotatesASliceAndLeavesTheRestAlone) {
   EncodingConfig encoding{.p = 0.5, .spacing = "respaced"};
   encoding.scaling = {.type = "yarn", .factor = 4, .original_max_position_embeddings = 64};
   const Rotation rotation = ResolveOne(encoding, 8).rotation;
-  EXPECT_THAT(rotation.pairs, ElementsAre(std::pair(0, 2), std::pair(1, 3), std::pair(4, 6),
-                                          std::pair(5, 7)));
+  EXPECT_THAT(rotation.pairs,
+              ElementsAre(std::pair(0, 2), std::pair(1, 3), std::pair(4, 6), std::pair(5, 7)));
   EXPECT_THAT(rotation.scaled, ElementsAre(true, true, false, false));
   EXPECT_NEAR(rotation.attention_factor, 0.1 * std::log(4.0) + 1, 1e-15);
   EXPECT_EQ(rotation.frequencies[0], 1);
@@ -176,8 +177,11 @@ TEST(Rotation, ReferenceCases) {
     for (int l = 0; l < layers; ++l) {
       Json own = block;
       if (block.contains("layers")) own.update(block["layers"][l]);
-      EncodingConfig encoding{.type = own["type"], .theta = own["theta"], .p = own["p"],
-                              .keep = own["keep"], .spacing = own["spacing"]};
+      EncodingConfig encoding{.type = own["type"],
+                              .theta = own["theta"],
+                              .p = own["p"],
+                              .keep = own["keep"],
+                              .spacing = own["spacing"]};
       const Json& scaling = own["scaling"];
       encoding.scaling.type = scaling["type"];
       encoding.scaling.factor = scaling.value("factor", 1.0);
@@ -185,9 +189,9 @@ TEST(Rotation, ReferenceCases) {
           scaling.value("original_max_position_embeddings", 0);
       position.layers.push_back(encoding);
     }
-    auto resolved = ResolvePositions(
-        position, Heads(config["num_attention_heads"], config["head_dim"], layers),
-        static_cast<int>(expected["batch"]["input_ids"][0].size()));
+    auto resolved =
+        ResolvePositions(position, Heads(config["num_attention_heads"], config["head_dim"], layers),
+                         static_cast<int>(expected["batch"]["input_ids"][0].size()));
     ASSERT_TRUE(resolved.ok()) << resolved.status();
     for (int l = 0; l < layers; ++l) {
       const LayerPosition& layer = (*resolved)[l];

@@ -39,9 +39,9 @@ void NormRowBackward(const T* x, const T* weight, int n, const NormKind& kind, d
 template <typename T>
 void NormForward(const Norm& op) {
   for (int64_t n = 0; n < op.tokens; ++n) {
-    Data<T>(op.inverse_rms)[n] = static_cast<T>(
-        NormRowForward(Data<T>(op.x) + n * op.hidden, Data<T>(op.weight), op.hidden, op.kind,
-                       Data<T>(op.y) + n * op.hidden));
+    Data<T>(op.inverse_rms)[n] =
+        static_cast<T>(NormRowForward(Data<T>(op.x) + n * op.hidden, Data<T>(op.weight), op.hidden,
+                                      op.kind, Data<T>(op.y) + n * op.hidden));
   }
 }
 

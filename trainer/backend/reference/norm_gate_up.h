@@ -27,9 +27,8 @@ template <typename T>
 void NormGateUpForward(const NormGateUp& op) {
   std::vector<double> h(op.hidden);
   for (int64_t n = 0; n < op.tokens; ++n) {
-    Data<T>(op.inverse_rms)[n] =
-        static_cast<T>(NormRowForward(Data<T>(op.x) + n * op.hidden, Data<T>(op.norm_weight),
-                                      op.hidden, op.kind, h.data()));
+    Data<T>(op.inverse_rms)[n] = static_cast<T>(NormRowForward(
+        Data<T>(op.x) + n * op.hidden, Data<T>(op.norm_weight), op.hidden, op.kind, h.data()));
     T* gate = Data<T>(op.gate_up) + n * 2 * op.intermediate;
     MultiplyRow(Data<T>(op.weight), h.data(), op.hidden, 2 * op.intermediate, gate);
     const T* up = gate + op.intermediate;

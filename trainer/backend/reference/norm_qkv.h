@@ -7,7 +7,8 @@
 
 namespace gyre::reference {
 
-/// Turns one head (d) at position t, or turns it back: the transpose, which is what gradients pass through.
+/// Turns one head (d) at position t, or turns it back: the transpose, which is what gradients pass
+/// through.
 template <typename T, typename X>
 void RotateHead(const RotationTable& table, int t, bool back, X* head) {
   for (const PairRun& run : table.runs) {
@@ -30,9 +31,8 @@ void NormQkvForward(const NormQkv& op) {
   const int outputs = (op.heads + 2 * op.kv_heads) * d;
   std::vector<double> h(op.hidden);
   for (int64_t n = 0; n < static_cast<int64_t>(op.rows) * op.length; ++n) {
-    Data<T>(op.inverse_rms)[n] =
-        static_cast<T>(NormRowForward(Data<T>(op.x) + n * op.hidden, Data<T>(op.norm_weight),
-                                      op.hidden, op.kind, h.data()));
+    Data<T>(op.inverse_rms)[n] = static_cast<T>(NormRowForward(
+        Data<T>(op.x) + n * op.hidden, Data<T>(op.norm_weight), op.hidden, op.kind, h.data()));
     T* qkv = Data<T>(op.qkv) + n * outputs;
     MultiplyRow(Data<T>(op.weight), h.data(), op.hidden, outputs, qkv);
     for (int head = 0; head < turned; ++head) {

@@ -23,8 +23,7 @@ BackendError AllocateZeros(int64_t count, Place<Tag>* place) {
     place->memory = new (std::nothrow) Element[static_cast<size_t>(std::max<int64_t>(count, 1))]();
   }
   if (*place) return {};
-  return {BackendError::Kind::kOutOfMemory,
-          "no memory for " + std::to_string(count) + " elements"};
+  return {BackendError::Kind::kOutOfMemory, "no memory for " + std::to_string(count) + " elements"};
 }
 
 template <typename T>
@@ -91,9 +90,7 @@ class ReferenceBackend : public Backend {
   void Linear(int64_t tokens, int inputs, int outputs, Reals x, Reals weight, Reals y) override {
     reference::Linear<T>(tokens, inputs, outputs, x, weight, y);
   }
-  void Norm2(Reals x, int64_t count, Reals norm) override {
-    reference::Norm2<T>(x, count, norm);
-  }
+  void Norm2(Reals x, int64_t count, Reals norm) override { reference::Norm2<T>(x, count, norm); }
   void AdamWStep(const AdamW& op) override { reference::AdamWStep<T>(op); }
 };
 

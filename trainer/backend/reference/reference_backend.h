@@ -1,7 +1,8 @@
 #pragma once
 
-// The specification of every backend: each operation as the plain loops that its comment in backend.h describes, sums
-// in double precision, one thread, nothing fused. Slow on purpose; obvious on purpose.
+// The specification of every backend: each operation as the plain loops that its comment in
+// backend.h describes, sums in double precision, one thread, nothing fused. Slow on purpose;
+// obvious on purpose.
 
 #include <memory>
 
