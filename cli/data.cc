@@ -32,7 +32,10 @@ struct Arguments {
 
 // Without a coordinator there is nothing that could be unreachable: a mirror that doesn't answer is
 // failed work.
-int FailHere(const Status& status) { return std::min(Fail(status), kExitBadInput); }
+int FailHere(const Status& status) {
+  const int code = Fail(status);
+  return code == kExitUnreachable ? kExitFailed : code;
+}
 
 void Print(const QueryTable& table, OutputFormat format) {
   std::fputs(RenderQueryTable(table, format, TerminalOf(STDOUT_FILENO).width).c_str(), stdout);

@@ -17,9 +17,9 @@ using testing::HasSubstr;
 
 class DataProgramTest : public TemporaryHomeTest {
  protected:
-  GyreResult Run(std::vector<std::string> arguments) {
+  GyreResult Run(std::vector<std::string> arguments, const std::string& path = "/usr/bin:/bin") {
     arguments.insert(arguments.begin(), "data");
-    return RunGyre(arguments, {home_, {"GYRE_HOME=" + Path("gyre")}});
+    return RunGyre(arguments, {home_, {"GYRE_HOME=" + Path("gyre"), "PATH=" + path}});
   }
 };
 
@@ -75,6 +75,21 @@ TEST_F(DataProgramTest, WhatCannotBePreparedSaysWhy) {
   EXPECT_EQ(Run({"prepare"}).exit_code, 2);
   EXPECT_THAT(Run({"inspect", "a.jsonl"}).error, HasSubstr("not yet supported"));
   EXPECT_EQ(Run({"dance"}).exit_code, 2);
+}
+
+TEST_F(DataProgramTest, APackageThatCannotBeFetchedSaysWhatToDo) {
+  const GyreResult no_apt = Run({"prepare", "corpus:austen"}, Path("empty"));
+  EXPECT_EQ(no_apt.exit_code, 1);
+  EXPECT_THAT(no_apt.error, AllOf(HasSubstr("no apt-get"), HasSubstr("--from FILE.deb")));
+
+  const std::string apt =
+      Write("bin/apt-get", "#!/bin/sh\necho E: Unable to locate package\nexit 100\n");
+  std::filesystem::permissions(apt, std::filesystem::perms::owner_all);
+  const GyreResult no_lists = Run({"prepare", "corpus:austen"}, Path("bin"));
+  EXPECT_EQ(no_lists.exit_code, 1);
+  EXPECT_THAT(no_lists.error, AllOf(HasSubstr("E: Unable to locate package"),
+                                    HasSubstr("Run `apt-get update` first")));
+  EXPECT_TRUE(std::filesystem::is_empty(Path("gyre/tmp")));
 }
 
 TEST_F(DataProgramTest, ATextTooSmallToHoldOutFromStillTrains) {
