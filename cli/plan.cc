@@ -31,16 +31,11 @@ int FileFault(const std::string& file, const std::string& message) {
   return kExitBadInput;
 }
 
-// The hash of a data set that is prepared on this machine. The request comes as its key, which is
-// its JSON.
+// The hash of a data set that is prepared on this machine.
 std::optional<std::string> PreparedHash(const std::string& request_key) {
-  const Json key = Json::parse(request_key, nullptr, false);
-  if (!key.is_object()) return std::nullopt;
-  const DatasetRequest request{.source = key["source"],
-                               .part = key["part"].get<std::string>(),
-                               .tokenizer = key["tokenizer"],
-                               .holdout = key["holdout"].get<double>()};
-  const Result<DatasetInfo> info = FindDataset(GyreHome(), request);
+  const Result<DatasetRequest> request = DatasetRequest::FromKey(request_key);
+  if (!request.ok()) return std::nullopt;
+  const Result<DatasetInfo> info = FindDataset(GyreHome(), *request);
   return info.ok() ? std::optional(info->hash) : std::nullopt;
 }
 

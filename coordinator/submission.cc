@@ -120,6 +120,9 @@ Result<PreparedSubmission> PrepareSubmission(const SubmitCall& call, const Sweep
     if (found == call.datasets.end()) return std::nullopt;
     return found->second.hash;
   };
+  for (const auto& [request_key, dataset] : call.datasets) {
+    for (const std::string& name : CorporaIn(request_key)) options.corpora.push_back(name);
+  }
   GYRE_ASSIGN_OR_RETURN(const std::vector<SweepSpec> specs, parser(call.yaml, options));
 
   PreparedSubmission submission;

@@ -6,6 +6,7 @@
 
 #include "sweeps/spec/nearest.h"
 #include "sweeps/spec/scalar.h"
+#include "sweeps/spec/sweep_spec.h"
 #include "sweeps/spec/value_reader.h"
 
 namespace gyre {
@@ -159,6 +160,19 @@ std::optional<Json> ReadTokenizer(const std::string& path, const YamlRef& ref, F
                   DescribeNode(*ref.node),
               scalar ? DidYouMean(ref.node->text, {"bytes"}) : "");
   return std::nullopt;
+}
+
+std::vector<std::string> CorporaIn(const std::string& request_key) {
+  const Json key = Json::parse(request_key, nullptr, false);
+  if (!key.is_object() || !key.contains("source")) return {};
+  std::vector<std::string> names;
+  const Json source = key["source"].is_array() ? key["source"] : Json::array({key["source"]});
+  for (const Json& item : source) {
+    const std::string text = item.is_string() ? item.get<std::string>() : "";
+    if (!text.starts_with(kCorpus)) continue;
+    names.push_back(text.substr(kCorpus.size(), text.find('/') - kCorpus.size()));
+  }
+  return names;
 }
 
 Json AbsoluteSource(const Json& source, const std::string& folder) {

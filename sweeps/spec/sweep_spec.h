@@ -86,6 +86,10 @@ struct SpecOptions {
   DatasetHashes dataset_hashes;  // may be empty: then no keys
 };
 
+/// Names of the corpora that a DatasetRequest::Key() asks for: from the keys of prepared data a
+/// server learns which of a user's own corpora there are.
+std::vector<std::string> CorporaIn(const std::string& request_key);
+
 struct ParsedSweeps {
   std::vector<SweepSpec> sweeps;        // empty if there are diagnostics
   std::vector<Diagnostic> diagnostics;  // every fault of the file, in order of place

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/sweeps/sweep_text.h"
+#include "trainer/data/dataset.h"
 
 namespace gyre {
 namespace {
@@ -382,6 +383,16 @@ TEST(DataTest, UsersOwnCorpora) {
             "");
   EXPECT_THAT(Diagnostics(Parse("sweep: t\nbase: {data: {train: corpus:letters}}\n")),
               HasSubstr("no corpus 'letters'"));
+}
+
+TEST(DataTest, CorporaOfARequest) {
+  EXPECT_THAT(CorporaIn(DatasetRequest{"corpus:letters", "train", "bytes", 0.05}.Key()),
+              ElementsAre("letters"));
+  EXPECT_THAT(CorporaIn(DatasetRequest{Json{"corpus:a", "/x.txt", "corpus:b/validation"}, "all",
+                                       "bytes", 0.05}
+                            .Key()),
+              ElementsAre("a", "b"));
+  EXPECT_THAT(CorporaIn("no key"), testing::IsEmpty());
 }
 
 TEST(DataTest, WithoutPreparedDataThereAreNoKeys) {

@@ -28,6 +28,8 @@ struct DatasetRequest {
   /// The canonical text of the request: equal requests, equal keys. Relative paths are as given:
   /// make them absolute first where the key leaves this process.
   std::string Key() const;
+  /// The request that a Key() came from. INVALID_ARGUMENT.
+  static Result<DatasetRequest> FromKey(const std::string& key);
 };
 
 struct DatasetInfo {

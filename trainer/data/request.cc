@@ -46,6 +46,19 @@ std::string DatasetRequest::Key() const {
   return key.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+Result<DatasetRequest> DatasetRequest::FromKey(const std::string& key) {
+  const Json json = Json::parse(key, nullptr, false);
+  const auto has = [&json](const char* name) { return json.is_object() && json.contains(name); };
+  if (!has("source") || !has("tokenizer") || !has("part") || !json["part"].is_string() ||
+      !has("holdout") || !json["holdout"].is_number()) {
+    return InvalidArgument("not the key of a data set request: " + key);
+  }
+  return DatasetRequest{.source = json["source"],
+                        .part = json["part"].get<std::string>(),
+                        .tokenizer = json["tokenizer"],
+                        .holdout = json["holdout"].get<double>()};
+}
+
 Json ToJson(const DatasetInfo& info) {
   return {{"name", info.name},           {"hash", info.hash},       {"tokens", info.tokens},
           {"documents", info.documents}, {"bytes", info.bytes},     {"vocab_size", info.vocab_size},

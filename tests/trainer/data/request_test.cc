@@ -23,6 +23,16 @@ TEST(RequestTest, EqualRequestsHaveEqualKeysAndEveryFieldCounts) {
   EXPECT_NE(request.Key(), (DatasetRequest{"corpus:austen", "train", "bytes", 0.06}).Key());
 }
 
+TEST(RequestTest, AKeyGivesItsRequestBack) {
+  const DatasetRequest request{Json{"/a.txt", "/b"}, "validation", "bytes", 0.1};
+  const auto back = DatasetRequest::FromKey(request.Key());
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->Key(), request.Key());
+  for (const char* bad : {"", "[]", "{}", "{\"source\": 1}", "nonsense"}) {
+    EXPECT_EQ(DatasetRequest::FromKey(bad).status().code(), StatusCode::kInvalidArgument) << bad;
+  }
+}
+
 TEST(RequestTest, ValidationDefaultsToTheHeldOutPartNamedAfterTheCorpus) {
   const JobDatasetRequests requests = RequestsOf(Austen());
   EXPECT_EQ(requests.train.part, "train");
