@@ -46,6 +46,10 @@ Result<std::string> ReadFile(const std::filesystem::path& path, size_t max_bytes
   struct stat info {};
   if (fstat(file.fd, &info) != 0) return ErrnoStatus(errno, "cannot stat " + path.string());
   if (S_ISDIR(info.st_mode)) return InvalidArgument(path.string() + " is a directory, not a file");
+  if (static_cast<size_t>(info.st_size) > max_bytes) {
+    return InvalidArgument(path.string() + " is larger than " + std::to_string(max_bytes) +
+                           " bytes");
+  }
   std::string content;
   content.reserve(static_cast<size_t>(info.st_size));
   char buffer[1 << 16];
@@ -57,7 +61,8 @@ Result<std::string> ReadFile(const std::filesystem::path& path, size_t max_bytes
     }
     if (got == 0) return content;
     if (content.size() + static_cast<size_t>(got) > max_bytes) {
-      return InvalidArgument(path.string() + " is larger than " + std::to_string(max_bytes) + " bytes");
+      return InvalidArgument(path.string() + " is larger than " + std::to_string(max_bytes) +
+                             " bytes");
     }
     content.append(buffer, static_cast<size_t>(got));
   }
@@ -101,7 +106,8 @@ Status MakeFolders(const std::filesystem::path& path) {
 std::filesystem::path GyreHome() {
   if (const char* home = std::getenv("GYRE_HOME"); home != nullptr && *home != '\0') return home;
   const char* user = std::getenv("HOME");
-  return std::filesystem::path(user != nullptr && *user != '\0' ? user : "/tmp") / ".local/share/gyre";
+  return std::filesystem::path(user != nullptr && *user != '\0' ? user : "/tmp") /
+         ".local/share/gyre";
 }
 
 Result<MappedFile> MappedFile::Open(const std::filesystem::path& path) {

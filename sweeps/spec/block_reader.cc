@@ -106,8 +106,8 @@ void BlockReader::Entry(const std::string& prefix, const YamlEntry& entry, Targe
   }
 }
 
-void BlockReader::Field_(int field, const std::string& path, const Place& place, const YamlRef& ref,
-                         Target* target) {
+void BlockReader::Field_(int field, const std::string& path, const TextPlace& place,
+                         const YamlRef& ref, Target* target) {
   const Field& known = AllFields()[field];
   if (known.scope == FieldScope::kHuggingFace) return HuggingFace(field, path, place, ref, target);
   if (known.kind == FieldKind::kLayers) return Layers(path, place, ref, target);
@@ -149,7 +149,7 @@ void BlockReader::UnknownKey(const std::string& prefix, const YamlEntry& entry) 
   faults_->Add(entry.place, "unknown key " + Quoted(entry.key) + " in " + where, help);
 }
 
-void BlockReader::Put(Target* target, const char* path, Json value, const Place& place) {
+void BlockReader::Put(Target* target, const char* path, Json value, const TextPlace& place) {
   const int field = FieldIndexOrDie(path);
   Put(&target->settings, field,
       {.field = field, .value = std::move(value), .place = place, .overrides = {}});
@@ -164,7 +164,7 @@ void BlockReader::Put(Settings* settings, int field, Setting setting) {
     if (!setting.usable || other.value == setting.value) return;
     if (other.usable) {
       const bool later = setting.place > other.place;
-      const Place& first = later ? other.place : setting.place;
+      const TextPlace& first = later ? other.place : setting.place;
       faults_->Add(later ? setting.place : other.place,
                    std::string(AllFields()[field].path) + " is said twice in " + label_ +
                        ", with different values; first on line " + std::to_string(first.line));

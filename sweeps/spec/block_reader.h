@@ -35,7 +35,7 @@ class BlockReader {
   // What Hugging Face's rope keys say before it is known how they belong together.
   struct RopeKeys {
     std::string type;
-    Place type_place, partial_place;
+    TextPlace type_place, partial_place;
     std::optional<double> partial;
     bool factor = false;
   };
@@ -47,21 +47,21 @@ class BlockReader {
 
   void Mapping(const std::string& prefix, const YamlRef& ref, Target* target);
   void Entry(const std::string& prefix, const YamlEntry& entry, Target* target);
-  void Field_(int field, const std::string& path, const Place& place, const YamlRef& ref,
+  void Field_(int field, const std::string& path, const TextPlace& place, const YamlRef& ref,
               Target* target);
-  void HuggingFace(int field, const std::string& path, const Place& place, const YamlRef& ref,
+  void HuggingFace(int field, const std::string& path, const TextPlace& place, const YamlRef& ref,
                    Target* target);
   bool Ignored(const std::string& prefix, const YamlEntry& entry);
   void UnknownKey(const std::string& prefix, const YamlEntry& entry);
-  void Rope(int field, const std::string& path, const Place& place, const YamlRef& ref,
+  void Rope(int field, const std::string& path, const TextPlace& place, const YamlRef& ref,
             Target* target);
   void RopeKey(const std::string& path, const YamlEntry& entry, Target* target);
   void FinishRope(Target* target);
-  void Layers(const std::string& path, const Place& place, const YamlRef& ref, Target* target);
+  void Layers(const std::string& path, const TextPlace& place, const YamlRef& ref, Target* target);
   bool LayerItem(const std::string& path, const YamlRef& ref, LayerOverride* override);
   bool LayerNumbers(const std::string& path, const YamlRef& ref, LayerOverride* override);
   void Put(Settings* settings, int field, Setting setting);
-  void Put(Target* target, const char* path, Json value, const Place& place);
+  void Put(Target* target, const char* path, Json value, const TextPlace& place);
 
   std::string label_;
   Rank rank_;

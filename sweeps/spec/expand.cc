@@ -16,7 +16,7 @@ constexpr int64_t kUncountable = std::numeric_limits<int64_t>::max();
 constexpr size_t kMostTwinNotes = 20;
 
 // Where the sweep becomes large: the grid if there is one, else the seeds or the variants.
-const Place& PlaceOfCount(const SweepDraft& draft) {
+const TextPlace& PlaceOfCount(const SweepDraft& draft) {
   if (!draft.axes.empty()) return draft.grid_place;
   const bool seeds = draft.seeds.place.line > 0 && draft.seeds.count >= draft.variants.size();
   return seeds ? draft.seeds.place : draft.variants_place;

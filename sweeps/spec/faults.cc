@@ -56,11 +56,11 @@ std::string Blank(std::string_view text) {
 
 }  // namespace
 
-void Faults::Add(const Place& place, const std::string& message, const std::string& help) {
+void Faults::Add(const TextPlace& place, const std::string& message, const std::string& help) {
   AddOnce(place, message, message, help);
 }
 
-void Faults::AddOnce(const Place& place, const std::string& check, const std::string& message,
+void Faults::AddOnce(const TextPlace& place, const std::string& check, const std::string& message,
                      const std::string& help) {
   if (!seen_.emplace(place.line, place.column, check).second) return;
   ++count_;

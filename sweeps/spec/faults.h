@@ -19,9 +19,9 @@ class Faults {
   Faults(std::string file, const SourceText* source) : file_(std::move(file)), source_(source) {}
 
   /// A fault found again at the same place with the same message counts once.
-  void Add(const Place& place, const std::string& message, const std::string& help = "");
+  void Add(const TextPlace& place, const std::string& message, const std::string& help = "");
   /// At most one fault for each place and check, whatever its message.
-  void AddOnce(const Place& place, const std::string& check, const std::string& message,
+  void AddOnce(const TextPlace& place, const std::string& check, const std::string& message,
                const std::string& help = "");
 
   int64_t count() const { return count_; }

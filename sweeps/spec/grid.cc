@@ -61,7 +61,7 @@ class RangeReader {
  private:
   std::string Name() const { return "grid." + std::string(AllFields()[axis_.field].path); }
 
-  std::optional<RangeValues> Fault(const Place& place, const std::string& rest,
+  std::optional<RangeValues> Fault(const TextPlace& place, const std::string& rest,
                                    const std::string& help = "") {
     faults_->Add(place, Name() + " " + rest, help);
     return std::nullopt;
@@ -143,7 +143,7 @@ void ReadAxis(Axis* axis, Faults* faults) {
   }
 }
 
-void AddValue(Axis* axis, Settings settings, const Place& place, std::set<std::string>* names,
+void AddValue(Axis* axis, Settings settings, const TextPlace& place, std::set<std::string>* names,
               Faults* faults) {
   const auto own = settings.find(axis->field);
   if (own != settings.end() && !own->second->usable) axis->usable = false;
@@ -197,7 +197,7 @@ void BuildRange(Axis* axis, const Settings* base, const ReadContext& context,
 
 }  // namespace
 
-int ReadPath(const std::string& section, const std::string& path, const Place& place,
+int ReadPath(const std::string& section, const std::string& path, const TextPlace& place,
              Faults* faults) {
   int field = FieldIndex(path);
   if (field < 0 && path.starts_with("model.")) {

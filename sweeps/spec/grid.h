@@ -16,13 +16,13 @@ namespace gyre {
 struct AxisValue {
   Settings settings;
   std::string text;  // as names of variants show it
-  Place place;
+  TextPlace place;
 };
 
 struct Axis {
   int field = -1;
   std::string label;  // last element of the path
-  Place place;        // of the path
+  TextPlace place;    // of the path
   uint64_t count = 0;
   bool usable = false;
   std::vector<AxisValue> values;  // empty until BuildAxis()
@@ -41,14 +41,14 @@ struct ExcludePair {
 };
 struct ExcludeItem {
   std::vector<ExcludePair> pairs;
-  Place place;
+  TextPlace place;
   int64_t dropped = 0;
 };
 std::vector<ExcludeItem> ReadExclude(const YamlRef& exclude, const Settings* base,
                                      const ReadContext& context);
 
 /// The field of a dotted path in grid or exclude, or -1 after a report.
-int ReadPath(const std::string& section, const std::string& path, const Place& place,
+int ReadPath(const std::string& section, const std::string& path, const TextPlace& place,
              Faults* faults);
 
 /// A value as it stands in the name of a variant: 0.001, nope, [0.9,0.95].

@@ -8,7 +8,7 @@
 
 namespace gyre {
 
-void BlockReader::HuggingFace(int field, const std::string& path, const Place& place,
+void BlockReader::HuggingFace(int field, const std::string& path, const TextPlace& place,
                               const YamlRef& ref, Target* target) {
   const Field& known = AllFields()[field];
   if (known.kind == FieldKind::kRope) return Rope(field, path, place, ref, target);
@@ -34,8 +34,8 @@ void BlockReader::HuggingFace(int field, const std::string& path, const Place& p
   }
 }
 
-void BlockReader::Rope(int field, const std::string& path, const Place& place, const YamlRef& ref,
-                       Target* target) {
+void BlockReader::Rope(int field, const std::string& path, const TextPlace& place,
+                       const YamlRef& ref, Target* target) {
   if (ref.node->IsNull()) return Put(target, "position.scaling.type", "none", place);
   if (!ref.node->IsMapping()) {
     faults_->Add(ref.place, path + " must be a mapping, and is " + DescribeNode(*ref.node));

@@ -50,7 +50,7 @@ Json Describe(const std::vector<LayerOverride>& overrides) {
 
 }  // namespace
 
-void BlockReader::Layers(const std::string& path, const Place& place, const YamlRef& ref,
+void BlockReader::Layers(const std::string& path, const TextPlace& place, const YamlRef& ref,
                          Target* target) {
   const int field = FieldIndexOrDie("position.layers");
   Setting setting{.field = field, .place = place, .overrides = {}};

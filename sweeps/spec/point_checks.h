@@ -13,11 +13,11 @@ namespace gyre {
 
 class PointChecks {
  public:
-  PointChecks(const GridPoint& point, const Place& fallback, std::vector<PointFault>* faults)
+  PointChecks(const GridPoint& point, const TextPlace& fallback, std::vector<PointFault>* faults)
       : point_(point), fallback_(fallback), faults_(faults) {}
 
   const GridPoint& point() const { return point_; }
-  const Place& fallback() const { return fallback_; }
+  const TextPlace& fallback() const { return fallback_; }
   std::vector<PointFault>* faults() { return faults_; }
   bool Has(int field) const { return point_.At(field) != nullptr; }
   /// False if one of the fields has a faulty value, which is reported already.
@@ -35,7 +35,7 @@ class PointChecks {
 
  private:
   const GridPoint& point_;
-  const Place& fallback_;
+  const TextPlace& fallback_;
   std::vector<PointFault>* faults_;
 };
 

@@ -62,7 +62,7 @@ void PointChecks::Add(std::initializer_list<int> fields, const std::string& mess
   faults_->push_back({blamed == nullptr ? fallback_ : blamed->place, check, message, help});
 }
 
-PointResolver::PointResolver(const std::string& folder, const Place& fallback, Notes* notes)
+PointResolver::PointResolver(const std::string& folder, const TextPlace& fallback, Notes* notes)
     : folder_(folder), fallback_(fallback), notes_(notes) {}
 
 ResolvedPoint PointResolver::Resolve(const GridPoint& point) {

@@ -16,7 +16,7 @@ namespace gyre {
 /// before a variant's before base's. `check` names what was checked, so that one place is reported
 /// once and not for every point.
 struct PointFault {
-  Place place;
+  TextPlace place;
   std::string check, message, help;
 };
 
@@ -30,13 +30,13 @@ class PointResolver {
  public:
   /// `fallback` is where a fault is reported that no written value brings, e.g. a missing
   /// data.train.
-  PointResolver(const std::string& folder, const Place& fallback, Notes* notes);
+  PointResolver(const std::string& folder, const TextPlace& fallback, Notes* notes);
 
   ResolvedPoint Resolve(const GridPoint& point);
 
  private:
   std::string folder_;
-  Place fallback_;
+  TextPlace fallback_;
   Notes* notes_;
   // Settings that a sweep's points share are worked out once: validation sets by what they follow
   // from.

@@ -26,7 +26,7 @@ struct LayerOverride;
 struct Setting {
   int field = 0;  // index into AllFields()
   Json value;     // null = as if not given
-  Place place;
+  TextPlace place;
   Rank rank = Rank::kBase;
   bool usable = true;  // false: faulty and reported; checks that look at it are skipped
   std::vector<LayerOverride>
@@ -41,7 +41,7 @@ struct LayerOverride {
   static constexpr int kLast = -1;
   std::vector<std::pair<int, int>> ranges;  // first and last layer, kLast = the model's last
   std::string layer_type;                   // in place of ranges: "sliding_attention"
-  Place place;
+  TextPlace place;
   Settings settings;
 };
 

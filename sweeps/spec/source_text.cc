@@ -75,7 +75,7 @@ std::string_view SourceText::Line(int number) const {
   return std::string_view(text_).substr(begin, end - begin);
 }
 
-std::string_view SourceText::From(const Place& place) const {
+std::string_view SourceText::From(const TextPlace& place) const {
   if (place.line < 1 || place.line > lines()) return {};
   return std::string_view(text_).substr(
       std::min(line_begins_[place.line - 1] + place.column, text_.size()));
@@ -97,7 +97,7 @@ std::optional<EncodingFault> FindEncodingFault(const SourceText& source) {
     for (size_t i = 0; i < line.size();) {
       const size_t bytes = ValidSequence(line.substr(i));
       const unsigned byte = static_cast<uint8_t>(line[i]);
-      const Place place{number, static_cast<int>(i), 1};
+      const TextPlace place{number, static_cast<int>(i), 1};
       if (bytes == 0) {
         return EncodingFault{place, "the byte 0x" + Hex(byte) + " is not UTF-8",
                              "save the file as UTF-8"};

@@ -13,11 +13,11 @@ namespace gyre {
 
 /// A place in a SourceText: line from 1 (0 = the file as a whole), column and length in bytes, from
 /// 0.
-struct Place {
+struct TextPlace {
   int line = 0;
   int column = 0;
   int length = 1;
-  friend auto operator<=>(const Place&, const Place&) = default;
+  friend auto operator<=>(const TextPlace&, const TextPlace&) = default;
 };
 
 class SourceText {
@@ -29,7 +29,7 @@ class SourceText {
   std::string_view Line(int number) const;
   int lines() const { return static_cast<int>(line_begins_.size()); }
   /// What follows the place, to the end of the text.
-  std::string_view From(const Place& place) const;
+  std::string_view From(const TextPlace& place) const;
   /// True if the line's indentation has a tab.
   bool IndentedByTab(int line) const;
 
@@ -41,7 +41,7 @@ class SourceText {
 /// The first reason for which the text cannot be YAML at all: not UTF-8, binary, control
 /// characters.
 struct EncodingFault {
-  Place place;
+  TextPlace place;
   std::string message, help;
 };
 std::optional<EncodingFault> FindEncodingFault(const SourceText& source);

@@ -28,7 +28,7 @@ std::vector<std::string> CorpusNames(const std::vector<std::string>& users) {
   return names;
 }
 
-bool CheckCorpus(const std::string& path, const std::string& text, const Place& place,
+bool CheckCorpus(const std::string& path, const std::string& text, const TextPlace& place,
                  const std::vector<std::string>& users, Faults* faults) {
   const std::string named = text.substr(kCorpus.size());
   const std::string name = named.substr(0, named.find('/'));

@@ -16,27 +16,27 @@ namespace gyre {
 
 struct VariantSettings {
   std::string name;  // empty: the one variant of a sweep without `variants`
-  Place place;
+  TextPlace place;
   Settings settings;
 };
 
 struct SeedList {
   uint64_t count = 1;
   std::vector<uint64_t> seeds;  // empty: 0..count-1
-  Place place;
+  TextPlace place;
 };
 
 struct SweepDraft {
-  SweepSpec spec;  // the parts that need no expansion
-  Place place;     // of the document
+  SweepSpec spec;   // the parts that need no expansion
+  TextPlace place;  // of the document
   Settings base;
-  Place base_place;
+  TextPlace base_place;
   std::vector<VariantSettings> variants;
-  Place variants_place;
+  TextPlace variants_place;
   std::vector<Axis> axes;
-  Place grid_place;
+  TextPlace grid_place;
   std::vector<ExcludeItem> exclude;
-  Place exclude_place, baseline_place;
+  TextPlace exclude_place, baseline_place;
   SeedList seeds;
 };
 

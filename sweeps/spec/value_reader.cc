@@ -63,7 +63,7 @@ class ValueReader {
   }
 
  private:
-  std::optional<Json> Fault(const Place& place, const std::string& rest,
+  std::optional<Json> Fault(const TextPlace& place, const std::string& rest,
                             const std::string& help = "") {
     faults_->Add(place, path_ + " " + rest, help);
     return std::nullopt;
@@ -249,8 +249,8 @@ std::optional<std::string> ReadText(const std::string& path, const YamlRef& ref,
   return ref.node->text;
 }
 
-bool CheckName(const std::string& what, const std::string& name, bool quoted, const Place& place,
-               Faults* faults) {
+bool CheckName(const std::string& what, const std::string& name, bool quoted,
+               const TextPlace& place, Faults* faults) {
   if (const auto surprise = SurpriseInYaml11(name); surprise && !quoted) {
     faults->Add(place, what + ": " + surprise->message, surprise->help);
     return false;

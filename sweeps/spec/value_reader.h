@@ -29,7 +29,7 @@ std::optional<std::string> ReadText(const std::string& path, const YamlRef& ref,
 
 /// As names of variants and validation sets are: no control characters, not empty, at most 200
 /// characters.
-bool CheckName(const std::string& what, const std::string& name, bool quoted, const Place& place,
-               Faults* faults);
+bool CheckName(const std::string& what, const std::string& name, bool quoted,
+               const TextPlace& place, Faults* faults);
 
 }  // namespace gyre

@@ -79,7 +79,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    const Place place = At(mark);
+    const TextPlace place = At(mark);
     const YamlNode* node = anchors_[anchor];
     if (node == nullptr || !node->complete) {
       faults_->Add(place, "the alias refers to itself");
@@ -134,7 +134,7 @@ class TreeBuilder : public YAML::EventHandler {
     std::unordered_map<std::string, int> keys;  // with their lines
   };
 
-  static Place At(const YAML::Mark& mark) { return {mark.line + 1, mark.column, 1}; }
+  static TextPlace At(const YAML::Mark& mark) { return {mark.line + 1, mark.column, 1}; }
 
   YamlNode* NewNode(YamlKind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (++count_ > kMaxNodes) {
@@ -287,7 +287,7 @@ class TreeBuilder : public YAML::EventHandler {
     for (int number = std::max(line - 1, 1); number <= line; ++number) {
       if (source_.IndentedByTab(number)) return TabFault(number);
     }
-    Place place{line, std::max(error.mark.column, 0), 1};
+    TextPlace place{line, std::max(error.mark.column, 0), 1};
     // What is open stands where it was opened; yaml-cpp names the place where it gave up waiting.
     const bool flow = error.msg.ends_with("flow not found") && !open_.empty();
     if (flow) {

@@ -20,13 +20,13 @@ struct YamlNode;
 /// A use of a node. `place` is where it is used: of an alias the alias, not the anchor.
 struct YamlRef {
   const YamlNode* node = nullptr;
-  Place place;
+  TextPlace place;
 };
 
 struct YamlEntry {
   std::string key;
   bool quoted = false;
-  Place place;  // of the key
+  TextPlace place;  // of the key
   YamlRef value;
 };
 
@@ -36,7 +36,7 @@ struct YamlNode {
   YamlKind kind = YamlKind::kNull;
   bool quoted = false;    // a scalar in quotes, or a block of text
   bool complete = false;  // false while its children are read
-  Place place;
+  TextPlace place;
   std::string text;                // of a scalar
   std::vector<YamlRef> items;      // of a sequence
   std::vector<YamlEntry> entries;  // of a mapping, in the file's order, keys unique, `<<` applied

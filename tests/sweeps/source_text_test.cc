@@ -22,7 +22,7 @@ TEST(SourceTextTest, LineEndsAndByteOrderMark) {
 TEST(SourceTextTest, EncodingFaultsAreNamedOnTheirLine) {
   const auto fault = [](const std::string& text) { return FindEncodingFault(SourceText(text)); };
   EXPECT_FALSE(fault("θ: 日本語 😀\n\ttab").has_value());
-  EXPECT_EQ(fault("a\nb\xE9\n")->place, (Place{2, 1, 1}));
+  EXPECT_EQ(fault("a\nb\xE9\n")->place, (TextPlace{2, 1, 1}));
   EXPECT_NE(fault("a\nb\xE9\n")->message.find("0xE9"), std::string::npos);
   EXPECT_NE(fault(std::string("a\0b", 3))->message.find("binary"), std::string::npos);
   EXPECT_NE(fault("\xFF\xFEs\0")->message.find("UTF-16"), std::string::npos);

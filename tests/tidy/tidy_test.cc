@@ -169,6 +169,21 @@ TEST(Style, NoDrawerNames) {
          "a name that is not in the table of words");
 }
 
+// One program may link both: two types of one name in namespace gyre corrupt each other without a word.
+TEST(Style, ATypeNameIsDefinedInOneHeader) {
+  const std::regex definition(R"(^(?:class|struct|enum class)\s+(?:\[\[nodiscard\]\]\s+)?(\w+)[^;]*\{)");
+  std::map<std::string, std::string> defined;
+  for (const SourceFile& file : Sources()) {
+    if (!file.path.ends_with(".h") || StartsWith(file.path, "tests/")) continue;
+    for (const std::string& line : file.lines) {
+      std::smatch match;
+      if (!std::regex_search(line, match, definition)) continue;
+      const auto [first, is_new] = defined.emplace(match[1], file.path);
+      EXPECT_TRUE(is_new) << file.path << ": " << match[1] << " is defined in " << first->second << " too";
+    }
+  }
+}
+
 TEST(Style, FilesStayReadable) {
   for (const SourceFile& file : Sources()) {
     if (file.path == "trainer/config/field_table.cc") continue;  // one table, a row a key
