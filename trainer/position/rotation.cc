@@ -78,6 +78,9 @@ Status CheckEncoding(const std::string& path, const EncodingConfig& encoding, in
     return InvalidArgument(path + ".p: p·head_dim = " + Number(size) +
                            " is odd, and spacing 'respaced' needs an even number");
   }
+  if (encoding.spacing == "respaced" && encoding.keep == "low") {
+    return InvalidArgument(path + ".keep: low needs spacing 'full': a respaced ladder is kept whole");
+  }
   if (encoding.band) {
     const auto [first, last] = *encoding.band;
     if (first < 0 || first > last || last > head_dim / 2) {
