@@ -1,7 +1,8 @@
 #pragma once
 
-// The only way to the time. Durations and deadlines come from Now(), which never jumps; WallTime() is
-// for people and for the database. Code that decides takes times as arguments instead of a Clock.
+// The only way to the time. Durations and deadlines come from Now(), which never jumps; WallTime()
+// is for people and for the database. Code that decides takes times as arguments instead of a
+// Clock.
 
 #include <chrono>
 #include <string>

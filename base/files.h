@@ -14,8 +14,9 @@ namespace gyre {
 /// The whole file. NOT_FOUND, INVALID_ARGUMENT (a directory, or larger than `max_bytes`).
 Result<std::string> ReadFile(const std::filesystem::path& path, size_t max_bytes = size_t{1} << 33);
 
-/// After it returns OK, the file holds `content`, also after a power cut; if it fails or the process
-/// dies, the file is as it was. (Temporary file beside it, fsync, rename, fsync of the folder.)
+/// After it returns OK, the file holds `content`, also after a power cut; if it fails or the
+/// process dies, the file is as it was. (Temporary file beside it, fsync, rename, fsync of the
+/// folder.)
 Status WriteFileAtomically(const std::filesystem::path& path, std::string_view content);
 
 /// fsync a file or folder by path.
@@ -27,8 +28,8 @@ Status MakeFolders(const std::filesystem::path& path);
 /// GYRE_HOME, else ~/.local/share/gyre. Holds datasets/HASH, objects/HASH, logs/, tmp/.
 std::filesystem::path GyreHome();
 
-/// A read-only map of a whole file. Movable; the bytes live as long as the object. Empty files map to an
-/// empty view.
+/// A read-only map of a whole file. Movable; the bytes live as long as the object. Empty files map
+/// to an empty view.
 class MappedFile {
  public:
   static Result<MappedFile> Open(const std::filesystem::path& path);
@@ -44,7 +45,8 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-/// An exclusive advisory lock on a file (flock), held as long as the object lives or the process does.
+/// An exclusive advisory lock on a file (flock), held as long as the object lives or the process
+/// does.
 class FileLock {
  public:
   /// UNAVAILABLE at once if another process holds it. Creates the file.

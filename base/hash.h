@@ -1,6 +1,7 @@
 #pragma once
 
-// SHA-256 (FIPS 180-4), the name of everything that is named by its content: data sets, checkpoints, jobs.
+// SHA-256 (FIPS 180-4), the name of everything that is named by its content: data sets,
+// checkpoints, jobs.
 
 #include <array>
 #include <cstddef>

@@ -72,7 +72,8 @@ uint64_t PermutedIndex(const Random& random, uint64_t step, uint64_t n, uint64_t
       right = next;
     }
     index = left << half | right;
-  } while (index >= n);  // walk the cycle until it is back inside; ends, since `index` started inside
+  } while (index >=
+           n);  // walk the cycle until it is back inside; ends, since `index` started inside
   return index;
 }
 

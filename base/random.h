@@ -1,8 +1,9 @@
 #pragma once
 
-// Random values without a state: each is a function of (seed, purpose, step, index), so nothing that
-// draws can disturb anything else that draws, and a resumed run needs no generator to be restored.
-// The bits are Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+// Random values without a state: each is a function of (seed, purpose, step, index), so nothing
+// that draws can disturb anything else that draws, and a resumed run needs no generator to be
+// restored. The bits are Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2,
+// 3", SC 2011).
 
 #include <array>
 #include <cstdint>
@@ -32,8 +33,9 @@ class Random {
   uint64_t key_;
 };
 
-/// Where place `index` of 0..n-1 goes under the permutation of 0..n-1 that `random` and `step` name: a
-/// bijection computed place by place in constant memory (a four-round Feistel network with cycle walking).
+/// Where place `index` of 0..n-1 goes under the permutation of 0..n-1 that `random` and `step`
+/// name: a bijection computed place by place in constant memory (a four-round Feistel network with
+/// cycle walking).
 uint64_t PermutedIndex(const Random& random, uint64_t step, uint64_t n, uint64_t index);
 
 }  // namespace gyre

@@ -1,7 +1,8 @@
 #pragma once
 
 // Status and Result<T>: how every fallible function of Gyre reports. The code is for programs, the
-// message is for people: it says where, what, and what next. No exceptions cross a function of ours.
+// message is for people: it says where, what, and what next. No exceptions cross a function of
+// ours.
 
 #include <optional>
 #include <ostream>
@@ -22,8 +23,8 @@ enum class StatusCode {
   kDeadlineExceeded,
   kCancelled,
   kUnimplemented,
-  kDataLoss,            // a file is damaged
-  kInternal,            // our bug
+  kDataLoss,  // a file is damaged
+  kInternal,  // our bug
 };
 
 /// The name as users see it, e.g. "INVALID_ARGUMENT".
@@ -63,15 +64,16 @@ Status Cancelled(std::string message);
 Status Unimplemented(std::string message);
 Status DataLoss(std::string message);
 Status Internal(std::string message);
-/// From errno: ENOENT is NOT_FOUND, ENOSPC, EDQUOT and ENOMEM are RESOURCE_EXHAUSTED, the rest INTERNAL.
+/// From errno: ENOENT is NOT_FOUND, ENOSPC, EDQUOT and ENOMEM are RESOURCE_EXHAUSTED, the rest
+/// INTERNAL.
 Status ErrnoStatus(int error, std::string_view what);
 
 /// A value or the reason there is none.
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}            // NOLINT: implicit on purpose
-  Result(Status status) : status_(std::move(status)) {     // NOLINT: implicit on purpose
+  Result(T value) : value_(std::move(value)) {}         // NOLINT: implicit on purpose
+  Result(Status status) : status_(std::move(status)) {  // NOLINT: implicit on purpose
     if (status_.ok()) status_ = Internal("a Result without a value was made from an OK status");
   }
 
@@ -94,11 +96,11 @@ class [[nodiscard]] Result {
 #define GYRE_CONCAT_INNER(a, b) a##b
 #define GYRE_CONCAT(a, b) GYRE_CONCAT_INNER(a, b)
 
-#define GYRE_RETURN_IF_ERROR(expression)                                   \
-  do {                                                                     \
-    if (::gyre::Status gyre_status = (expression); !gyre_status.ok()) {    \
-      return gyre_status;                                                  \
-    }                                                                      \
+#define GYRE_RETURN_IF_ERROR(expression)                                \
+  do {                                                                  \
+    if (::gyre::Status gyre_status = (expression); !gyre_status.ok()) { \
+      return gyre_status;                                               \
+    }                                                                   \
   } while (false)
 
 // GYRE_ASSIGN_OR_RETURN(auto file, OpenFile(path));

@@ -1,7 +1,7 @@
 #pragma once
 
-// The commands of gyre-trainer, each in a file of its name. They return the process's exit code: 0 done, 1 the work
-// failed, 2 bad input or usage, 130 interrupted.
+// The commands of gyre-trainer, each in a file of its name. They return the process's exit code: 0
+// done, 1 the work failed, 2 bad input or usage, 130 interrupted.
 
 #include <ostream>
 #include <string>

@@ -152,8 +152,7 @@ int Serve(int input_fd, int output_fd) {
     desk.Finished();  // before the word of it: the next job may follow at once
     LogInfo("job " + work.run.job.key + ": " +
             (outcome.ok() ? "done" : outcome.status().ToString()));
-    output.Write(outcome.ok() ? DoneLine(*outcome)
-                              : ErrorLine(outcome.status()));
+    output.Write(outcome.ok() ? DoneLine(*outcome) : ErrorLine(outcome.status()));
   }
 }
 

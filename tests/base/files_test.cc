@@ -20,7 +20,8 @@ TEST_F(FilesTest, WritesWholeOrNotAtAll) {
   ASSERT_TRUE(WriteFileAtomically(path, "one").ok());
   ASSERT_TRUE(WriteFileAtomically(path, "two").ok());
   EXPECT_EQ(*ReadFile(path), "two");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);  // nothing left over
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}),
+            1);  // nothing left over
   EXPECT_EQ(WriteFileAtomically(folder_ / "missing" / "a", "x").code(), StatusCode::kNotFound);
 }
 

@@ -38,7 +38,7 @@ TEST(Random, NormalHasMeanZeroAndVarianceOne) {
     sum += x;
     squares += x * x;
   }
-  EXPECT_NEAR(sum / n, 0, 5 / std::sqrt(n));                // five standard errors
+  EXPECT_NEAR(sum / n, 0, 5 / std::sqrt(n));  // five standard errors
   EXPECT_NEAR(squares / n, 1, 5 * std::sqrt(2.0 / n));
 }
 
@@ -51,7 +51,8 @@ TEST(PermutedIndex, IsABijectionThatDependsOnSeedAndStep) {
   }
   int same = 0;
   for (uint64_t i = 0; i < 1000; ++i) {
-    same += PermutedIndex(Random(1, "order"), 0, 1000, i) == PermutedIndex(Random(1, "order"), 1, 1000, i);
+    same += PermutedIndex(Random(1, "order"), 0, 1000, i) ==
+            PermutedIndex(Random(1, "order"), 1, 1000, i);
   }
   EXPECT_LT(same, 20);
 }

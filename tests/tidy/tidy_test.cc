@@ -1,4 +1,5 @@
-// The rules of the house that a reader would otherwise have to remember. Each failure is a line "path:line: what".
+// The rules of the house that a reader would otherwise have to remember. Each failure is a line
+// "path:line: what".
 
 #include <gtest/gtest.h>
 
@@ -23,8 +24,9 @@ struct SourceFile {
   std::vector<std::string> lines;
 };
 
-const std::set<std::string> kCodeFolders = {"base",        "trainer", "sweeps", "results", "analysis",
-                                            "coordinator", "worker",  "cli",    "tests",   "bench"};
+const std::set<std::string> kCodeFolders = {"base",     "trainer",     "sweeps", "results",
+                                            "analysis", "coordinator", "worker", "cli",
+                                            "tests",    "bench"};
 
 std::vector<SourceFile> ReadSources() {
   std::vector<SourceFile> sources;
@@ -32,7 +34,8 @@ std::vector<SourceFile> ReadSources() {
     if (!fs::exists(folder)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
       const std::string extension = entry.path().extension().string();
-      if (extension != ".cc" && extension != ".h" && extension != ".cu" && extension != ".cuh") continue;
+      if (extension != ".cc" && extension != ".h" && extension != ".cu" && extension != ".cuh")
+        continue;
       SourceFile file{entry.path().string(), {}};
       std::istringstream text(*ReadFile(entry.path()));
       for (std::string line; std::getline(text, line);) file.lines.push_back(line);
@@ -48,10 +51,13 @@ const std::vector<SourceFile>& Sources() {
   return sources;
 }
 
-bool StartsWith(const std::string& text, const std::string& prefix) { return text.rfind(prefix, 0) == 0; }
+bool StartsWith(const std::string& text, const std::string& prefix) {
+  return text.rfind(prefix, 0) == 0;
+}
 
 bool In(const std::string& path, const std::vector<std::string>& places) {
-  return std::any_of(places.begin(), places.end(), [&](auto& place) { return StartsWith(path, place); });
+  return std::any_of(places.begin(), places.end(),
+                     [&](auto& place) { return StartsWith(path, place); });
 }
 
 /// What stands between the delimiters of an include line, or nothing.
@@ -71,16 +77,18 @@ void ForEachLine(const Check& check) {
   }
 }
 
-void Forbid(const std::string& pattern, const std::vector<std::string>& in, const std::vector<std::string>& except,
-            const std::string& why) {
+void Forbid(const std::string& pattern, const std::vector<std::string>& in,
+            const std::vector<std::string>& except, const std::string& why) {
   const std::regex forbidden(pattern);
   ForEachLine([&](const SourceFile& file, size_t number, const std::string& line) {
     if (!In(file.path, in) || In(file.path, except) || StartsWith(file.path, "tests/tidy/")) return;
-    if (std::regex_search(line, forbidden)) ADD_FAILURE() << file.path << ":" << number << ": " << why << ": " << line;
+    if (std::regex_search(line, forbidden))
+      ADD_FAILURE() << file.path << ":" << number << ": " << why << ": " << line;
   });
 }
 
-// Which of our folders each folder may include (the longest matching entry counts), as ARCHITECTURE.md draws it.
+// Which of our folders each folder may include (the longest matching entry counts), as
+// ARCHITECTURE.md draws it.
 TEST(Includes, GoOneDirection) {
   const std::map<std::string, std::vector<std::string>> allowed = {
       {"base/", {"base/"}},
@@ -89,20 +97,27 @@ TEST(Includes, GoOneDirection) {
       {"trainer/position/", {"base/", "trainer/config/", "trainer/position/"}},
       {"trainer/data/", {"base/", "trainer/config/", "trainer/data/", "trainer/model/batch.h"}},
       {"trainer/backend/", {"base/", "trainer/backend/"}},
-      {"trainer/model/", {"base/", "trainer/config/", "trainer/position/", "trainer/backend/", "trainer/model/"}},
-      {"sweeps/", {"base/", "trainer/config/", "trainer/position/", "trainer/data/dataset.h", "sweeps/"}},
+      {"trainer/model/",
+       {"base/", "trainer/config/", "trainer/position/", "trainer/backend/", "trainer/model/"}},
+      {"sweeps/",
+       {"base/", "trainer/config/", "trainer/position/", "trainer/data/dataset.h", "sweeps/"}},
       {"results/", {"base/", "results/"}},
-      {"coordinator/", {"base/", "gyre/v1/", "sweeps/", "results/", "coordinator/", "trainer/config/", "trainer/data/dataset.h"}},
+      {"coordinator/",
+       {"base/", "gyre/v1/", "sweeps/", "results/", "coordinator/", "trainer/config/",
+        "trainer/data/dataset.h"}},
       {"coordinator/store/", {"base/", "results/", "coordinator/", "sweeps/spec/sweep_spec.h"}},
       {"worker/", {"base/", "gyre/v1/", "trainer/config/", "worker/"}},
-      {"cli/", {"base/", "gyre/v1/", "sweeps/", "results/", "coordinator/", "worker/", "cli/", "trainer/config/", "trainer/position/", "trainer/data/"}},
+      {"cli/",
+       {"base/", "gyre/v1/", "sweeps/", "results/", "coordinator/", "worker/", "cli/",
+        "trainer/config/", "trainer/position/", "trainer/data/"}},
   };
   const std::regex ours("^(base|trainer|sweeps|results|analysis|coordinator|worker|cli|gyre/v1)/");
   for (const SourceFile& file : Sources()) {
     const std::vector<std::string>* may = nullptr;
     size_t longest = 0;
     for (const auto& [folder, list] : allowed) {
-      if (StartsWith(file.path, folder) && folder.size() > longest) may = &list, longest = folder.size();
+      if (StartsWith(file.path, folder) && folder.size() > longest)
+        may = &list, longest = folder.size();
     }
     if (may == nullptr) continue;  // tests and benchmarks see everything
     for (size_t i = 0; i < file.lines.size(); ++i) {
@@ -115,16 +130,18 @@ TEST(Includes, GoOneDirection) {
 }
 
 TEST(Includes, TheTrainerSeesNoWireAndNoYaml) {
-  Forbid(R"(#\s*include\s*[<"](grpc|google/protobuf|absl/|yaml-cpp|gyre/v1|sqlite3))", {"trainer/", "base/"}, {},
-         "the trainer is built where only nvcc may be");
+  Forbid(R"(#\s*include\s*[<"](grpc|google/protobuf|absl/|yaml-cpp|gyre/v1|sqlite3))",
+         {"trainer/", "base/"}, {}, "the trainer is built where only nvcc may be");
 }
 
 TEST(Includes, GeneratedHeadersStayAtTheEdge) {
-  Forbid(R"(#\s*include\s*"gyre/v1/|#\s*include\s*<grpc)", {"coordinator/", "worker/", "cli/", "sweeps/", "results/"},
-         {"coordinator/services", "coordinator/sweep_service", "coordinator/worker_service", "coordinator/convert",
-          "coordinator/watch_reactor", "coordinator/server.cc", "worker/grpc_", "worker/coordinator_client", "worker/convert",
-          "cli/sweep_client", "cli/convert"},
-         ".pb.h and gRPC are seen only in services, clients and convert");
+  Forbid(
+      R"(#\s*include\s*"gyre/v1/|#\s*include\s*<grpc)",
+      {"coordinator/", "worker/", "cli/", "sweeps/", "results/"},
+      {"coordinator/services", "coordinator/sweep_service", "coordinator/worker_service",
+       "coordinator/convert", "coordinator/watch_reactor", "coordinator/server.cc", "worker/grpc_",
+       "worker/coordinator_client", "worker/convert", "cli/sweep_client", "cli/convert"},
+      ".pb.h and gRPC are seen only in services, clients and convert");
 }
 
 TEST(Includes, SqliteIsSeenInTwoFolders) {
@@ -134,25 +151,28 @@ TEST(Includes, SqliteIsSeenInTwoFolders) {
 
 TEST(Purity, SpecAndSchedulerSeeNoClockAndNoFiles) {
   // Durations (Millis) and paths as texts are fine; the clock and the disk are not.
-  Forbid(R"(#\s*include\s*[<"](base/files\.h|fstream|thread|unistd\.h|sys/)|\bClock\b|exists\(|is_directory|directory_iterator|current_path|fs::absolute|canonical\()",
-         {"sweeps/spec/", "coordinator/scheduler", "coordinator/lifecycle", "coordinator/explain"}, {},
-         "pure code takes times and texts as arguments");
+  Forbid(
+      R"(#\s*include\s*[<"](base/files\.h|fstream|thread|unistd\.h|sys/)|\bClock\b|exists\(|is_directory|directory_iterator|current_path|fs::absolute|canonical\()",
+      {"sweeps/spec/", "coordinator/scheduler", "coordinator/lifecycle", "coordinator/explain"}, {},
+      "pure code takes times and texts as arguments");
 }
 
 TEST(Purity, TheRealClockIsReadInOneFile) {
-  Forbid(R"(steady_clock::now|system_clock::now|high_resolution_clock|clock_gettime|gettimeofday|\btime\(nullptr\)|\btime\(NULL\))",
-         {"base/", "trainer/", "sweeps/", "results/", "coordinator/", "worker/", "cli/"}, {"base/clock.cc"},
-         "the time comes from base/clock.h");
+  Forbid(
+      R"(steady_clock::now|system_clock::now|high_resolution_clock|clock_gettime|gettimeofday|\btime\(nullptr\)|\btime\(NULL\))",
+      {"base/", "trainer/", "sweeps/", "results/", "coordinator/", "worker/", "cli/"},
+      {"base/clock.cc"}, "the time comes from base/clock.h");
 }
 
 TEST(Purity, OnlyTheCommandsWriteToStdout) {
   Forbid(R"((^|[^:\w])(std::)?(printf|puts|putchar)\s*\(|std::cout|[^:\w]stdout\b)",
-         {"base/", "trainer/", "sweeps/", "results/", "coordinator/", "worker/"}, {"trainer/main.cc", "trainer/commands/"},
-         "stdout belongs to the commands");
+         {"base/", "trainer/", "sweeps/", "results/", "coordinator/", "worker/"},
+         {"trainer/main.cc", "trainer/commands/"}, "stdout belongs to the commands");
 }
 
 TEST(Style, NoBuildFlagsInTheCode) {
-  Forbid(R"(#\s*if.*(CUDA|NCCL|GYRE_WITH|GYRE_HAVE|GYRE_USE))", {""}, {}, "absence is a file, not an #ifdef");
+  Forbid(R"(#\s*if.*(CUDA|NCCL|GYRE_WITH|GYRE_HAVE|GYRE_USE))", {""}, {},
+         "absence is a file, not an #ifdef");
 }
 
 TEST(Style, TestsNeverSleepToWait) {
@@ -169,9 +189,11 @@ TEST(Style, NoDrawerNames) {
          "a name that is not in the table of words");
 }
 
-// One program may link both: two types of one name in namespace gyre corrupt each other without a word.
+// One program may link both: two types of one name in namespace gyre corrupt each other without a
+// word.
 TEST(Style, ATypeNameIsDefinedInOneHeader) {
-  const std::regex definition(R"(^(?:class|struct|enum class)\s+(?:\[\[nodiscard\]\]\s+)?(\w+)[^;]*\{)");
+  const std::regex definition(
+      R"(^(?:class|struct|enum class)\s+(?:\[\[nodiscard\]\]\s+)?(\w+)[^;]*\{)");
   std::map<std::string, std::string> defined;
   for (const SourceFile& file : Sources()) {
     if (!file.path.ends_with(".h") || StartsWith(file.path, "tests/")) continue;
@@ -179,7 +201,8 @@ TEST(Style, ATypeNameIsDefinedInOneHeader) {
       std::smatch match;
       if (!std::regex_search(line, match, definition)) continue;
       const auto [first, is_new] = defined.emplace(match[1], file.path);
-      EXPECT_TRUE(is_new) << file.path << ": " << match[1] << " is defined in " << first->second << " too";
+      EXPECT_TRUE(is_new) << file.path << ": " << match[1] << " is defined in " << first->second
+                          << " too";
     }
   }
 }
@@ -211,7 +234,11 @@ TEST(DeadFiles, EverySourceIsBuiltAndEveryHeaderIncluded) {
     for (fs::path folder = path.parent_path(); !listed; folder = folder.parent_path()) {
       const auto cmake = ReadFile(folder / "CMakeLists.txt");
       const std::string name = path.lexically_relative(folder).string();
-      listed = cmake.ok() && std::regex_search(*cmake, std::regex("(^|[\\s(])" + std::regex_replace(name, std::regex("\\."), "\\.") + "[\\s)]"));
+      listed =
+          cmake.ok() &&
+          std::regex_search(
+              *cmake, std::regex("(^|[\\s(])" + std::regex_replace(name, std::regex("\\."), "\\.") +
+                                 "[\\s)]"));
       if (folder.empty()) break;
     }
     EXPECT_TRUE(listed) << file.path << ": no CMakeLists.txt names it";

@@ -155,7 +155,7 @@ std::string SourceStamp(const std::vector<SourceFile>& files) {
   Sha256 hash;
   for (const SourceFile& file : files) {
     // Lengths first: no name can look like the next field.
-    const std::string path = file.path.string();
+    const std::string path = AbsolutePath(file.path);
     hash.Update(std::to_string(path.size()) + ":" + path + ":" + std::to_string(file.size) + ":" +
                 std::to_string(file.mtime_ns) + "\n");
   }

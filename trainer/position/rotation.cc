@@ -79,7 +79,8 @@ Status CheckEncoding(const std::string& path, const EncodingConfig& encoding, in
                            " is odd, and spacing 'respaced' needs an even number");
   }
   if (encoding.spacing == "respaced" && encoding.keep == "low") {
-    return InvalidArgument(path + ".keep: low needs spacing 'full': a respaced ladder is kept whole");
+    return InvalidArgument(path +
+                           ".keep: low needs spacing 'full': a respaced ladder is kept whole");
   }
   if (encoding.band) {
     const auto [first, last] = *encoding.band;

@@ -1,5 +1,5 @@
-// Every backend against the contract in backend.h: the double-precision reference, checked by finite differences, is
-// what all others are compared with.
+// Every backend against the contract in backend.h: the double-precision reference, checked by
+// finite differences, is what all others are compared with.
 
 #include <gtest/gtest.h>
 
@@ -15,8 +15,8 @@ namespace gyre {
 
 namespace {
 
-constexpr int64_t kGuard = 64;           // elements around each buffer
-constexpr double kSentinel = -12345.5;   // exact in float
+constexpr int64_t kGuard = 64;          // elements around each buffer
+constexpr double kSentinel = -12345.5;  // exact in float
 
 Reals AllocateGuarded(Backend& backend, const std::vector<double>& values) {
   Reals place;
@@ -75,8 +75,7 @@ std::vector<Subject> Subjects() {
   std::vector<Subject> subjects = {{"reference", [] { return CreateReferenceBackend(); }}};
   for (const std::string set : {"avx512", "avx2", "baseline"}) {
     for (const int threads : {1, 3}) {
-      subjects.push_back({"cpu_" + set + "_" + std::to_string(threads),
-                          [=] {
+      subjects.push_back({"cpu_" + set + "_" + std::to_string(threads), [=] {
                             auto created = CreateCpuBackend(threads, set);
                             return created.ok() ? *std::move(created) : nullptr;
                           }});
@@ -96,7 +95,8 @@ class Conformance : public testing::TestWithParam<std::tuple<Subject, OpCase>> {
   std::unique_ptr<Backend> backend_;
 };
 
-// Deviations are held against the largest number of the buffer: sums of float32 products lose that much.
+// Deviations are held against the largest number of the buffer: sums of float32 products lose that
+// much.
 void ExpectClose(const std::string& name, const std::vector<double>& got,
                  const std::vector<double>& want) {
   double scale = 0;
@@ -143,12 +143,12 @@ TEST_P(Conformance, GivesTheSameBitsAgain) {
   EXPECT_EQ(RunOn(*backend_, op(), operations), RunOn(*backend_, op(), operations));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, Conformance,
-    testing::Combine(testing::ValuesIn(Subjects()), testing::ValuesIn(AllOpCases())),
-    [](const auto& info) {
-      return std::get<0>(info.param).name + "_" + std::get<1>(info.param).name;
-    });
+INSTANTIATE_TEST_SUITE_P(All, Conformance,
+                         testing::Combine(testing::ValuesIn(Subjects()),
+                                          testing::ValuesIn(AllOpCases())),
+                         [](const auto& info) {
+                           return std::get<0>(info.param).name + "_" + std::get<1>(info.param).name;
+                         });
 
 class Gradients : public testing::TestWithParam<OpCase> {};
 
@@ -179,7 +179,8 @@ TEST_P(Gradients, AreFiniteDifferences) {
       x[i] = before;
       const double slope = (above - below) / (2 * step);
       const double got = after.at(g.gradient)[i] - (g.adds ? op.reals.at(g.gradient)[i] : 0);
-      EXPECT_NEAR(got, slope, 1e-6 * std::max(1.0, std::abs(slope))) << g.gradient << "[" << i << "]";
+      EXPECT_NEAR(got, slope, 1e-6 * std::max(1.0, std::abs(slope)))
+          << g.gradient << "[" << i << "]";
     }
   }
 }

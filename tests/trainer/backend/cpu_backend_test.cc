@@ -1,4 +1,5 @@
-// What only the CPU backend promises: its exponential, its division of work, its threads, its refusals.
+// What only the CPU backend promises: its exponential, its division of work, its threads, its
+// refusals.
 
 #include "trainer/backend/cpu/cpu_backend.h"
 
@@ -81,8 +82,13 @@ TEST(CpuBackend, AnOperationBeyondTheWorkspaceIsAnError) {
   Reals memory;
   ASSERT_TRUE((*backend)->Allocate(1000, &memory).ok());
   ASSERT_TRUE((*backend)->Reserve({.tokens = 4, .length = 4, .head_dim = 8}).ok());
-  (*backend)->AttentionForward({.rows = 1, .length = 8, .heads = 1, .kv_heads = 1, .head_dim = 8,
-                                .qkv = memory, .output = memory.At(500),
+  (*backend)->AttentionForward({.rows = 1,
+                                .length = 8,
+                                .heads = 1,
+                                .kv_heads = 1,
+                                .head_dim = 8,
+                                .qkv = memory,
+                                .output = memory.At(500),
                                 .log_sum_exp = memory.At(900)});
   std::vector<double> value(1);
   EXPECT_EQ((*backend)->Read(memory, value).kind, BackendError::Kind::kDevice);

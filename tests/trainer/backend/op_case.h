@@ -1,7 +1,8 @@
 #pragma once
 
-// One operation with its memory, so that one harness can run it on any backend, compare it with the double-precision
-// reference, look for writes where none belong, and check its backward half by finite differences.
+// One operation with its memory, so that one harness can run it on any backend, compare it with the
+// double-precision reference, look for writes where none belong, and check its backward half by
+// finite differences.
 
 #include <functional>
 #include <map>
@@ -37,16 +38,17 @@ struct OpCase {
   WorkspaceShape shape;
   RealBuffers reals;
   IntBuffers ints;
-  Operation forward, backward;         // backward may be empty
-  std::vector<std::string> outputs;    // what forward writes
-  std::string output, cotangent;       // the output that the gradients belong to, and d loss / d output
-  std::vector<GradientOf> gradients;   // what backward writes
-  std::set<std::string> destroyed;     // what backward may leave in any state
+  Operation forward, backward;       // backward may be empty
+  std::vector<std::string> outputs;  // what forward writes
+  std::string output, cotangent;  // the output that the gradients belong to, and d loss / d output
+  std::vector<GradientOf> gradients;  // what backward writes
+  std::set<std::string> destroyed;    // what backward may leave in any state
 };
 
 std::vector<OpCase> AllOpCases();
 
-/// What is in the buffers after the operations. Fails the test if anything beside the buffers was written.
+/// What is in the buffers after the operations. Fails the test if anything beside the buffers was
+/// written.
 RealBuffers RunOn(Backend& backend, const OpCase& op, const std::vector<Operation>& operations);
 
 }  // namespace gyre

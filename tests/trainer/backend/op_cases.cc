@@ -115,9 +115,23 @@ OpCase NormQkvCase(const QkvVariant& v) {
   }
   const auto run = [v, pairs](Backend& b, const Places& p, bool backward) {
     const RotationTable table{p.R("cosine"), p.R("sine"), pairs, v.runs};
-    NormQkv op{v.rows, v.length, v.hidden, v.heads, v.kv_heads, v.head_dim,
-               NormKind{1e-5, v.one_plus}, p.R("x"), p.R("norm"), p.R("weight"), {}, {}, &table,
-               p.R("inverse_rms"), p.R("qkv"), {}, {}};
+    NormQkv op{v.rows,
+               v.length,
+               v.hidden,
+               v.heads,
+               v.kv_heads,
+               v.head_dim,
+               NormKind{1e-5, v.one_plus},
+               p.R("x"),
+               p.R("norm"),
+               p.R("weight"),
+               {},
+               {},
+               &table,
+               p.R("inverse_rms"),
+               p.R("qkv"),
+               {},
+               {}};
     NormQkvGradients g{p.R("d_qkv"), p.R("dx"), p.R("d_norm"), p.R("d_weight"), {}, {}};
     if (v.qk_norm) {
       op.q_norm = p.R("q_norm"), op.k_norm = p.R("k_norm");
@@ -159,9 +173,17 @@ OpCase AttentionCase(const AttentionVariant& v) {
     }
   }
   const auto op = [v](const Places& p) {
-    return Attention{v.rows, v.length, v.heads, v.kv_heads, v.head_dim, v.window,
-                     v.alibi ? p.R("slopes") : Reals(), v.documents ? p.I("starts") : Ints(),
-                     p.R("qkv"), p.R("output"), p.R("lse")};
+    return Attention{v.rows,
+                     v.length,
+                     v.heads,
+                     v.kv_heads,
+                     v.head_dim,
+                     v.window,
+                     v.alibi ? p.R("slopes") : Reals(),
+                     v.documents ? p.I("starts") : Ints(),
+                     p.R("qkv"),
+                     p.R("output"),
+                     p.R("lse")};
   };
   c.forward = [op](Backend& b, const Places& p) { b.AttentionForward(op(p)); };
   c.backward = [op](Backend& b, const Places& p) {
@@ -185,8 +207,8 @@ OpCase LinearResidualCase(int tokens, int inputs, int outputs) {
              {"dx", Normals("dx", tokens * inputs)},
              {"d_weight", Normals("d_weight", outputs * inputs)}};
   const auto op = [=](const Places& p) {
-    return LinearResidual{tokens, inputs, outputs, p.R("x"), p.R("weight"), p.R("residual"),
-                          p.R("y")};
+    return LinearResidual{tokens,        inputs,          outputs, p.R("x"),
+                          p.R("weight"), p.R("residual"), p.R("y")};
   };
   c.forward = [=](Backend& b, const Places& p) { b.LinearResidualForward(op(p)); };
   c.backward = [=](Backend& b, const Places& p) {
@@ -214,9 +236,10 @@ OpCase NormGateUpCase(int tokens, int hidden, int inner, Activation activation, 
              {"d_norm", Normals("d_norm", hidden)},
              {"d_weight", Normals("d_weight", 2 * inner * hidden)}};
   const auto op = [=](const Places& p) {
-    return NormGateUp{tokens, hidden, inner, NormKind{1e-5, one_plus}, activation, p.R("x"),
-                      p.R("norm"), p.R("weight"), p.R("inverse_rms"), p.R("gate_up"),
-                      p.R("activated")};
+    return NormGateUp{
+        tokens,          hidden,      inner,         NormKind{1e-5, one_plus}, activation,
+        p.R("x"),        p.R("norm"), p.R("weight"), p.R("inverse_rms"),       p.R("gate_up"),
+        p.R("activated")};
   };
   c.forward = [=](Backend& b, const Places& p) { b.NormGateUpForward(op(p)); };
   c.backward = [=](Backend& b, const Places& p) {
@@ -242,8 +265,8 @@ OpCase CrossEntropyCase(int tokens, int hidden, int vocab) {
   c.ints = {{"targets", Below("targets", tokens, vocab, -1)}};
   c.ints["targets"][0] = -1;
   const auto op = [=](const Places& p) {
-    return LinearCrossEntropy{tokens, hidden, vocab, p.I("targets"), p.R("x"), p.R("weight"),
-                              p.R("nll")};
+    return LinearCrossEntropy{tokens,   hidden,        vocab,     p.I("targets"),
+                              p.R("x"), p.R("weight"), p.R("nll")};
   };
   c.forward = [=](Backend& b, const Places& p) { b.LinearCrossEntropyForward(op(p)); };
   c.backward = [=](Backend& b, const Places& p) {

@@ -75,6 +75,18 @@ TEST_F(PrepareTest, ChangedFilesArePreparedAnewAndEqualTextHasEqualHash) {
   EXPECT_EQ(Prepare(Request(Write("b.txt", "one"), "all"))->hash, hash);
 }
 
+// A sweep names files by absolute paths, a person at the prompt by relative ones.
+TEST_F(PrepareTest, ARelativePathAndItsAbsoluteFormAreOneRequest) {
+  const std::filesystem::path absolute = Write("a.txt", "one");
+  const std::string relative = std::filesystem::relative(absolute).string();
+  ASSERT_NE(relative, absolute.string());
+  const auto info = Prepare(Request(relative, "all"));
+  ASSERT_TRUE(info.ok()) << info.status();
+  const auto found = FindDataset(home_, Request(absolute.string(), "all"));
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->hash, info->hash);
+}
+
 TEST_F(PrepareTest, AFolderHoldsOutDocumentsAndNothingIsInBothParts) {
   std::vector<std::string> texts;
   for (int i = 0; i < 40; ++i) {

@@ -155,7 +155,8 @@ TEST(Rotation, BadEncodingsAreNamedByTheirKey) {
   EXPECT_THAT(message({}, 7), HasSubstr("head_dim = 7 is odd"));
   EXPECT_THAT(message({.band = std::pair(2, 9)}, 8), HasSubstr("position.band"));
   EXPECT_THAT(message({.p = 0.5, .band = std::pair(0, 2)}, 8), HasSubstr("excludes"));
-  EXPECT_THAT(message({.p = 0.5, .keep = "low", .spacing = "respaced"}, 8), HasSubstr("position.keep"));
+  EXPECT_THAT(message({.p = 0.5, .keep = "low", .spacing = "respaced"}, 8),
+              HasSubstr("position.keep"));
   EXPECT_THAT(message({.scaling = {.type = "yarn", .factor = 2}}, 8),
               HasSubstr("position.scaling.original_max_position_embeddings"));
 }
