@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <fstream>
 #include <utility>
 
 #include "coordinator/store/schema.h"
@@ -159,9 +160,23 @@ Result<std::vector<WorkerRecord>> LoadWorkers(const Database& database) {
   }
 }
 
+// Before anything is written, also beside it: a file that is somebody else's stays as it is.
+Status CheckIsDatabase(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return OkStatus();
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  std::string begin(kMagic.size(), '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  if (file.gcount() == 0 || begin == kMagic) return OkStatus();
+  return DataLoss("cannot use the database " + path.string() +
+                  ": the file is not a database; name another with --db");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Store>> Store::Open(const std::filesystem::path& path) {
+  GYRE_RETURN_IF_ERROR(CheckIsDatabase(path));
   if (!path.parent_path().empty()) GYRE_RETURN_IF_ERROR(MakeFolders(path.parent_path()));
   Result<FileLock> lock = FileLock::TryAcquire(path.string() + ".lock");
   if (!lock.ok()) {

@@ -37,6 +37,8 @@ TEST_F(StoreTest, OnlyItsOwnDatabasesAreOpened) {
   Status status = Store::Open(path_).status();
   EXPECT_EQ(status.code(), StatusCode::kDataLoss);
   EXPECT_THAT(status.message(), HasSubstr("results.db"));
+  EXPECT_FALSE(std::filesystem::exists(path_.string() + ".lock"));
+  EXPECT_EQ(std::filesystem::file_size(path_), 10000u);
 
   std::filesystem::remove(path_);
   ASSERT_TRUE(Database::OpenForWriting(path_)->Execute("CREATE TABLE mine (x)").ok());
