@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "gyre/v1/sweep_service.grpc.pb.h"
+#include "proto/channel.h"
 #include "proto/grpc_status.h"
-#include "proto/protocol.h"
 
 namespace gyre {
 namespace {
@@ -17,7 +17,6 @@ constexpr Millis kConnectDeadline{5000};
 constexpr Millis kDeadline{20000};
 constexpr Millis kSubmitDeadline{300000};  // 100,000 jobs are expanded and written
 constexpr Millis kQueryDeadline{60000};
-constexpr int kMaxMessageBytes = 64 << 20;
 
 gpr_timespec Deadline(Millis span) {
   return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
@@ -31,20 +30,6 @@ bool IsHostAndPort(const std::string& address) {
   if (port.empty() || port.find_first_not_of("0123456789") != std::string::npos) return false;
   const int number = std::atoi(port.c_str());
   return number > 0 && number < 65536;
-}
-
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 200);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
-  arguments.SetInt(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
-  // http_proxy is for the web; a coordinator is on this machine or on this network.
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }
 
 /// Until the first attempt has succeeded or failed: a refused connection is an answer, too.
@@ -181,7 +166,7 @@ Result<std::unique_ptr<SweepClient>> SweepClient::Connect(const std::string& add
   }
   auto connection = std::make_unique<Connection>();
   connection->address = address;
-  connection->channel = MakeChannel(address);
+  connection->channel = OpenChannel(address);
   if (!IsConnected(*connection->channel)) {
     return Unavailable("could not reach a coordinator at " + address +
                        "; start one with 'gyre coordinator', name another with --coordinator or "

@@ -208,7 +208,8 @@ Status Coordinator::GrantJob(int64_t offer_id, int64_t job_id, const Moment& at)
       {"key", details.key},
       {"datasets",
        {{"train", details.train_dataset},
-        {"validation", Json::parse(details.validation_datasets, nullptr, false)}}}};
+        {"validation", Json::parse(details.validation_datasets, nullptr, false)}}},
+      {"initial_weights", ""}};
   offer.lease = LeaseReply{.job_id = job_id,
                            .attempt = attempt.number,
                            .sweep = details.sweep,

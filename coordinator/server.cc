@@ -21,7 +21,6 @@
 namespace gyre {
 namespace {
 
-constexpr int kMaxMessageBytes = 64 << 20;  // a sweep's file, a table of a query
 constexpr int kMaxThreads = 64;             // of calls that may take their time
 constexpr int64_t kShutdownDeadlineMs = 2000;
 

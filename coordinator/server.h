@@ -20,6 +20,7 @@ struct ServerOptions {
   std::string listen = "127.0.0.1:7470";
   std::string http;  // HOST:PORT for /healthz; empty = none
   std::filesystem::path database = "results.db";
+  std::filesystem::path home;  // of data sets, objects and logs; empty = GyreHome()
   Timing timing;
   SweepParser parser;  // what reads submitted files; empty = the sweep language
 };

@@ -6,7 +6,7 @@ namespace gyre {
 namespace {
 
 // On the wire a byte of the message may take three.
-constexpr size_t kMaxMessageBytes = kMaxMetadataBytes / 4;
+constexpr size_t kMaxStatusBytes = kMaxMetadataBytes / 4;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ grpc::Status ToGrpcStatus(const Status& status) {
     }
     return grpc::StatusCode::INTERNAL;
   }();
-  return {code, status.message().substr(0, kMaxMessageBytes)};
+  return {code, status.message().substr(0, kMaxStatusBytes)};
 }
 
 Status FromGrpcStatus(const grpc::Status& status) {

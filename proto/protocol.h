@@ -11,4 +11,8 @@ inline constexpr int kProtocolVersion = 1;
 /// a sweep's file may be many.
 inline constexpr int kMaxMetadataBytes = 1 << 20;
 
+/// The largest message either end takes: a sweep's file, a table of a query. What may be larger goes
+/// in chunks.
+inline constexpr int kMaxMessageBytes = 64 << 20;
+
 }  // namespace gyre

@@ -16,6 +16,7 @@ Result<TrainerJob> ReadJobFile(const std::filesystem::path& file, const std::fil
   for (const char* of_a_plan : {"variant", "frequencies"}) json.erase(of_a_plan);
   if (!json.contains("seed")) json["seed"] = 0;
   if (!json.contains("key")) json["key"] = "";
+  if (!json.contains("initial_weights")) json["initial_weights"] = "";
   if (!json.contains("datasets")) {
     const auto config = JobConfigFromJson(json["config"]);
     if (!config.ok()) {

@@ -14,7 +14,7 @@ constexpr int64_t kApplicationId = 0x67797265;
 // Element n brings a file from version n to n + 1. Only ever append; a released step never changes.
 const std::vector<std::string>& Migrations() {
   static const auto* const migrations =
-      new std::vector<std::string>{std::string(kTablesSql) + kViewsSql};
+      new std::vector<std::string>{std::string(kTablesSql) + kViewsSql, kVersion2Sql};
   return *migrations;
 }
 

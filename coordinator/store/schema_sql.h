@@ -1,6 +1,6 @@
 #pragma once
 
-// The text of schema version 1. SQLite keeps the comments, so that `.schema jobs` explains itself.
+// The text of each schema version's step. SQLite keeps the comments, so that `.schema jobs` explains itself.
 
 namespace gyre {
 
@@ -288,6 +288,17 @@ JOIN variants v ON v.id = j.variant_id
 JOIN workers w ON w.id = a.worker_id
 WHERE a.state IN ('FAILED', 'LOST')
 ORDER BY a.ended_at;
+)sql";
+
+// Version 2. SQLite keeps a new column's comment only inside its definition.
+inline constexpr char kVersion2Sql[] = R"sql(
+ALTER TABLE sweeps ADD COLUMN
+  pause_reason TEXT /* why it paused itself; empty when its user did it */ NOT NULL DEFAULT '';
+ALTER TABLE variants ADD COLUMN
+  initial_weights TEXT /* the object that training starts from; empty = none */
+    NOT NULL DEFAULT '';
+ALTER TABLE jobs ADD COLUMN
+  memory_failures INTEGER /* attempts that FAILED for want of memory */ NOT NULL DEFAULT 0;
 )sql";
 
 }  // namespace gyre

@@ -63,7 +63,7 @@ TEST_F(LifeOfJobs, ALeaseCarriesTheTrainersJob) {
   const Json job = Json::parse(lease.job);
   EXPECT_EQ(job,
             Json::parse(R"({"config": {"model": {"hidden_size": 8}}, "seed": 0, "key": "key-a0",
-      "datasets": {"train": "train-hash", "validation": {"austen": "validation-hash"}}})"));
+      "datasets": {"train": "train-hash", "validation": {"austen": "validation-hash"}}, "initial_weights": ""})"));
   EXPECT_EQ(lease.checkpoint_hash, "");
   EXPECT_EQ(lease.lease, Millis(12000));
 }

@@ -398,6 +398,7 @@ Result<TrainerJob> TrainerJobFromJson(const Json& json) {
   reader.Field("config", job.config);
   reader.Field("seed", job.seed);
   reader.Field("key", job.key);
+  reader.Field("initial_weights", job.initial_weights);
   if (const Json* datasets = reader.Take("datasets")) {
     Reader inner(*datasets, "datasets");
     inner.Field("train", job.train_dataset);
@@ -423,7 +424,14 @@ Json ToJson(const TrainerJob& job) {
   return Json{{"config", ToJson(job.config)},
               {"seed", job.seed},
               {"key", job.key},
-              {"datasets", {{"train", job.train_dataset}, {"validation", validation}}}};
+              {"datasets", {{"train", job.train_dataset}, {"validation", validation}}},
+              {"initial_weights", job.initial_weights}};
+}
+
+std::vector<std::string> DatasetsOf(const TrainerJob& job) {
+  std::set<std::string> hashes = {job.train_dataset};
+  for (const auto& [name, hash] : job.validation_datasets) hashes.insert(hash);
+  return {hashes.begin(), hashes.end()};
 }
 
 }  // namespace gyre

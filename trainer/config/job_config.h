@@ -133,15 +133,18 @@ inline constexpr int kNumericsVersion = 1;
 
 /// What a worker's trainer gets: a job and where its data lie (data sets are named by content hash,
 /// in GYRE_HOME/datasets/HASH). JSON: {"config", "seed", "key", "datasets": {"train": HASH,
-/// "validation": {NAME: HASH}}}.
+/// "validation": {NAME: HASH}}, "initial_weights": HASH or ""}.
 struct TrainerJob {
   JobConfig config;
   uint64_t seed = 0;
   std::string key;  // identity hash, or empty
   std::string train_dataset;
   std::map<std::string, std::string> validation_datasets;
+  std::string initial_weights;  // the object that training starts from (train.init_from), or empty
 };
 Result<TrainerJob> TrainerJobFromJson(const Json& json);
 Json ToJson(const TrainerJob& job);
+/// Hashes of every data set that the job reads, each once.
+std::vector<std::string> DatasetsOf(const TrainerJob& job);
 
 }  // namespace gyre
