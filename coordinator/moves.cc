@@ -207,7 +207,7 @@ Status Coordinator::GrantJob(int64_t offer_id, int64_t job_id, const Moment& at)
       {"seed", job.record.seed},
       {"key", details.key},
       {"datasets",
-       {{"train", details.train_dataset},
+       {{"train", TrainTextsJson(details.train_dataset)},
         {"validation", Json::parse(details.validation_datasets, nullptr, false)}}},
       {"initial_weights", ""}};
   offer.lease = LeaseReply{.job_id = job_id,

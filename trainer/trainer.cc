@@ -102,7 +102,7 @@ class Run {
   TrainObserver* const observer_;
   TrainControl* const control_;
   std::string key_;
-  std::unique_ptr<Dataset> train_;
+  std::vector<std::unique_ptr<Dataset>> train_;
   std::unique_ptr<Batches> batches_;
   std::vector<ValidationSet> validation_;
   std::unique_ptr<Backend> backend_;
@@ -125,9 +125,14 @@ Result<std::unique_ptr<Run>> Run::Create(const TrainerJob& job, const TrainOptio
 
 Status Run::OpenData() {
   const JobConfig& config = job_.config;
-  GYRE_ASSIGN_OR_RETURN(train_, OpenDataset(options_.home, job_.train_dataset, config.model));
+  std::vector<WeightedText> texts;
+  for (const TrainText& text : job_.train_datasets) {
+    GYRE_ASSIGN_OR_RETURN(auto dataset, OpenDataset(options_.home, text.hash, config.model));
+    texts.push_back({dataset.get(), text.weight});
+    train_.push_back(std::move(dataset));
+  }
   GYRE_ASSIGN_OR_RETURN(Batches batches,
-                        Batches::Create(train_.get(), config.data.context, config.data.packing,
+                        Batches::Create(texts, config.data.context, config.data.packing,
                                         config.train.batch_tokens, job_.seed));
   batches_ = std::make_unique<Batches>(std::move(batches));
   for (const auto& [name, hash] : job_.validation_datasets) {
@@ -223,8 +228,8 @@ Status Run::EvaluateWhole() {
     const double loss = sum.nats / static_cast<double>(sum.targets);
     Point(set.name + "/loss", loss);
     Point(set.name + "/perplexity", std::exp(loss));
-    Point(set.name + "/bits_per_byte",
-          sum.nats / std::numbers::ln2 / static_cast<double>(set.dataset->info().bytes));
+    const auto bytes = static_cast<double>(set.dataset->info().bytes);
+    if (bytes > 0) Point(set.name + "/bits_per_byte", sum.nats / std::numbers::ln2 / bytes);
   }
   return OkStatus();
 }

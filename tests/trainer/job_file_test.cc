@@ -32,7 +32,7 @@ TEST_F(JobFileTest, TheJobOfAPlanGetsItsDataSetsByItself) {
   EXPECT_EQ(read->key, "k");
   ASSERT_EQ(read->validation_datasets.size(), 1u);
   EXPECT_EQ(read->validation_datasets.begin()->first, "text");
-  EXPECT_TRUE(Dataset::Open(home_, read->train_dataset).ok());
+  EXPECT_TRUE(Dataset::Open(home_, read->train_datasets.at(0).hash).ok());
   EXPECT_TRUE(Dataset::Open(home_, read->validation_datasets.at("text")).ok());
 }
 

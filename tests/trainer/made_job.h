@@ -38,7 +38,7 @@ inline TrainerJob MakeJob(const std::filesystem::path& home) {
   job.config.evaluate.tokens = 64;
   job.seed = 3;
   job.key = "key of the made job";
-  job.train_dataset = MakeDataset(home, documents);
+  job.train_datasets = {TrainText{MakeDataset(home, documents)}};
   job.validation_datasets["held"] =
       MakeDataset(home, {"defghabcdefghabc", "bcdefghabcdefghabcdef"});
   return job;

@@ -189,7 +189,7 @@ TEST_F(TrainerTest, DivergenceIsAResult) {
 TEST_F(TrainerTest, WhatCannotBeTrainedIsSaid) {
   const TrainerJob good = MakeJob(home_);
   TrainerJob job = good;
-  job.train_dataset = std::string(64, 'a');
+  job.train_datasets = {TrainText{std::string(64, 'a')}};
   EXPECT_EQ(Error(job).code(), StatusCode::kNotFound);
   job = good, job.validation_datasets.clear();
   EXPECT_EQ(Error(job).code(), StatusCode::kInvalidArgument);
@@ -207,7 +207,7 @@ TEST_F(TrainerTest, WhatCannotBeTrainedIsSaid) {
 
 TEST_F(TrainerTest, ATextSmallerThanABatchTrainsForSeveralEpochs) {
   TrainerJob job = MakeJob(home_);
-  job.train_dataset = MakeDataset(home_, {"abc"});
+  job.train_datasets = {TrainText{MakeDataset(home_, {"abc"})}};
   EXPECT_TRUE(Run(job).outcome.ok());
 }
 

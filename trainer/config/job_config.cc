@@ -401,7 +401,11 @@ Result<TrainerJob> TrainerJobFromJson(const Json& json) {
   reader.Field("initial_weights", job.initial_weights);
   if (const Json* datasets = reader.Take("datasets")) {
     Reader inner(*datasets, "datasets");
-    inner.Field("train", job.train_dataset);
+    if (const Json* train = inner.Take("train")) {
+      auto texts = TrainTextsFromJson(*train);
+      if (texts.ok()) job.train_datasets = *std::move(texts);
+      inner.Keep(texts.status());
+    }
     if (const Json* validation = inner.Take("validation")) {
       if (!validation->is_object()) inner.Fail("datasets.validation must be an object");
       for (const auto& [name, hash] : validation->items()) {
@@ -424,12 +428,13 @@ Json ToJson(const TrainerJob& job) {
   return Json{{"config", ToJson(job.config)},
               {"seed", job.seed},
               {"key", job.key},
-              {"datasets", {{"train", job.train_dataset}, {"validation", validation}}},
+              {"datasets", {{"train", ToJson(job.train_datasets)}, {"validation", validation}}},
               {"initial_weights", job.initial_weights}};
 }
 
 std::vector<std::string> DatasetsOf(const TrainerJob& job) {
-  std::set<std::string> hashes = {job.train_dataset};
+  std::set<std::string> hashes;
+  for (const TrainText& text : job.train_datasets) hashes.insert(text.hash);
   for (const auto& [name, hash] : job.validation_datasets) hashes.insert(hash);
   return {hashes.begin(), hashes.end()};
 }

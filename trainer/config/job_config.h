@@ -69,7 +69,7 @@ struct PositionConfig {
 };
 
 struct DataConfig {
-  Json train;       // a string or a list of strings, as in the YAML
+  Json train;       // a source, or a list of {source, weight}, as in the YAML
   Json validation;  // {name: source}
   Json tokenizer = "bytes";
   int context = 512;
@@ -131,14 +131,29 @@ int64_t ParameterCount(const ModelConfig& model);
 /// points.
 inline constexpr int kNumericsVersion = 1;
 
+/// One of the texts that a job trains on: `weight`, as a share of the sum of all weights, is the
+/// share of its rows.
+struct TrainText {
+  std::string hash;
+  double weight = 1;
+  friend bool operator==(const TrainText&, const TrainText&) = default;
+};
+/// The JSON form: the hash if it is one text, else [{"hash", "weight"}, ...].
+Json ToJson(const std::vector<TrainText>& texts);
+Result<std::vector<TrainText>> TrainTextsFromJson(const Json& json);
+/// How job keys and the database write it: the bare hash if it is one text, else the list's JSON.
+std::string TextOf(const std::vector<TrainText>& texts);
+/// The JSON form of what TextOf() wrote; null if it is damaged.
+Json TrainTextsJson(const std::string& text);
+
 /// What a worker's trainer gets: a job and where its data lie (data sets are named by content hash,
-/// in GYRE_HOME/datasets/HASH). JSON: {"config", "seed", "key", "datasets": {"train": HASH,
-/// "validation": {NAME: HASH}}, "initial_weights": HASH or ""}.
+/// in GYRE_HOME/datasets/HASH). JSON: {"config", "seed", "key", "datasets": {"train": HASH or
+/// [{"hash", "weight"}, ...], "validation": {NAME: HASH}}, "initial_weights": HASH or ""}.
 struct TrainerJob {
   JobConfig config;
   uint64_t seed = 0;
-  std::string key;  // identity hash, or empty
-  std::string train_dataset;
+  std::string key;                        // identity hash, or empty
+  std::vector<TrainText> train_datasets;  // at least one
   std::map<std::string, std::string> validation_datasets;
   std::string initial_weights;  // the object that training starts from (train.init_from), or empty
 };

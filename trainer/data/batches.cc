@@ -1,29 +1,12 @@
 #include "trainer/data/batches.h"
 
 #include <algorithm>
+#include <span>
 
 namespace gyre {
-namespace {
 
-// Ceiling of a*b/c for products that may not fit 64 bits.
-int64_t CeilOfRatio(int64_t a, int64_t b, int64_t c) {
-  const auto product = static_cast<__int128>(a) * b;
-  return static_cast<int64_t>((product + c - 1) / c);
-}
-
-}  // namespace
-
-Batches::Batches(const Dataset* dataset, int context, bool masked, int rows_per_step, uint64_t seed)
-    : dataset_(dataset),
-      context_(context),
-      masked_(masked),
-      rows_per_step_(rows_per_step),
-      epoch_length_(dataset->tokens() - (masked ? dataset->info().documents : 0)),
-      documents_(seed, "data/documents"),
-      rows_(seed, "data/rows") {}
-
-Result<Batches> Batches::Create(const Dataset* dataset, int context, const std::string& packing,
-                                int64_t batch_tokens, uint64_t seed) {
+Result<Batches> Batches::Create(const std::vector<WeightedText>& texts, int context,
+                                const std::string& packing, int64_t batch_tokens, uint64_t seed) {
   if (context < 1) return InvalidArgument("data.context must be at least 1");
   if (batch_tokens < context || batch_tokens % context != 0 || batch_tokens / context > INT32_MAX) {
     return InvalidArgument("train.batch_tokens (" + std::to_string(batch_tokens) +
@@ -33,74 +16,16 @@ Result<Batches> Batches::Create(const Dataset* dataset, int context, const std::
   if (packing != "documents" && packing != "stream") {
     return InvalidArgument("data.packing must be documents or stream, not '" + packing + "'");
   }
-  Batches batches(dataset, context, packing == "documents",
-                  static_cast<int>(batch_tokens / context), seed);
-  if (batches.epoch_length_ == 0) {
-    return InvalidArgument("the data set " + dataset->info().name + " has no text to train on");
+  std::vector<double> weights;
+  for (const WeightedText& text : texts) weights.push_back(text.weight);
+  GYRE_ASSIGN_OR_RETURN(TextShares shares, TextShares::Create(weights, seed));
+  const bool masked = packing == "documents";
+  Batches batches(std::move(shares), context, masked, static_cast<int>(batch_tokens / context));
+  for (const WeightedText& text : texts) {
+    GYRE_ASSIGN_OR_RETURN(TextRows rows, TextRows::Create(text.dataset, context, masked, seed));
+    batches.texts_.push_back(std::move(rows));
   }
-  GYRE_RETURN_IF_ERROR(dataset->Read(0, {&batches.document_start_, 1}));
   return batches;
-}
-
-const Batches::Epoch& Batches::EpochOf(int64_t number) {
-  Epoch& epoch = epochs_[static_cast<size_t>(number % 2)];
-  if (epoch.number == number) return epoch;
-  const auto starts = dataset_->document_starts();
-  const uint64_t count = starts.size();
-  epoch.number = number;
-  epoch.ends.resize(count);
-  int64_t end = 0;
-  for (uint64_t k = 0; k < count; ++k) {
-    const uint64_t document = PermutedIndex(documents_, static_cast<uint64_t>(number), count, k);
-    const int64_t next =
-        document + 1 < count ? static_cast<int64_t>(starts[document + 1]) : dataset_->tokens();
-    end += next - static_cast<int64_t>(starts[document]) - (masked_ ? 1 : 0);
-    epoch.ends[k] = end;
-  }
-  return epoch;
-}
-
-Batches::Place Batches::Find(int64_t position) {
-  const int64_t number = position / epoch_length_, epoch_begin = number * epoch_length_;
-  const Epoch& epoch = EpochOf(number);
-  const auto k = static_cast<size_t>(
-      std::upper_bound(epoch.ends.begin(), epoch.ends.end(), position - epoch_begin) -
-      epoch.ends.begin());
-  const uint64_t document =
-      PermutedIndex(documents_, static_cast<uint64_t>(number), epoch.ends.size(), k);
-  Place place;
-  place.begin = epoch_begin + (k == 0 ? 0 : epoch.ends[k - 1]);
-  place.end = epoch_begin + epoch.ends[k];
-  place.source = static_cast<int64_t>(dataset_->document_starts()[document]) + (masked_ ? 1 : 0);
-  return place;
-}
-
-int64_t Batches::RowAt(int64_t index) const {
-  // Epoch e of N targets has the rows that begin in [e*N, (e+1)*N), and so the rows ceil(e*N/T) ..
-  // ceil((e+1)*N/T)-1. An epoch shorter than a row may have none.
-  const auto first_row = [&](int64_t epoch) { return CeilOfRatio(epoch, epoch_length_, context_); };
-  const auto epoch = static_cast<int64_t>(static_cast<__int128>(index) * context_ / epoch_length_);
-  const int64_t first = first_row(epoch), count = first_row(epoch + 1) - first;
-  return first + static_cast<int64_t>(PermutedIndex(rows_, static_cast<uint64_t>(epoch),
-                                                    static_cast<uint64_t>(count),
-                                                    static_cast<uint64_t>(index - first)));
-}
-
-Status Batches::FillRow(int64_t row, std::span<int32_t> tokens, std::span<int32_t> targets,
-                        std::span<int32_t> starts) {
-  const int64_t first = row * context_;
-  for (size_t at = 0; at < targets.size();) {
-    const int64_t position = first + static_cast<int64_t>(at);
-    const Place place = Find(position);
-    const size_t count = std::min(static_cast<size_t>(place.end - position), targets.size() - at);
-    GYRE_RETURN_IF_ERROR(
-        dataset_->Read(place.source + (position - place.begin), targets.subspan(at, count)));
-    tokens[at] = at == 0 || masked_ ? document_start_ : targets[at - 1];
-    std::copy_n(targets.begin() + at, count - 1, tokens.begin() + at + 1);
-    if (masked_) std::fill_n(starts.begin() + at, count, static_cast<int32_t>(at));
-    at += count;
-  }
-  return OkStatus();
 }
 
 Status Batches::Fill(int64_t step, int first_row, int rows, Batch* batch) {
@@ -111,12 +36,13 @@ Status Batches::Fill(int64_t step, int first_row, int rows, Batch* batch) {
   batch->targets.resize(size);
   batch->document_starts.resize(masked_ ? size : 0);
   for (int r = 0; r < rows; ++r) {
-    const int64_t row = RowAt((step - 1) * rows_per_step_ + first_row + r);
+    const TextShares::Row row = shares_.At((step - 1) * rows_per_step_ + first_row + r);
     const size_t at = static_cast<size_t>(r) * length;
     const std::span<int32_t> starts(batch->document_starts);
-    GYRE_RETURN_IF_ERROR(FillRow(row, std::span(batch->tokens).subspan(at, length),
-                                 std::span(batch->targets).subspan(at, length),
-                                 masked_ ? starts.subspan(at, length) : starts));
+    GYRE_RETURN_IF_ERROR(texts_[row.text].Fill(row.index,
+                                               std::span(batch->tokens).subspan(at, length),
+                                               std::span(batch->targets).subspan(at, length),
+                                               masked_ ? starts.subspan(at, length) : starts));
   }
   // Said in the simplest way, which is also the quickest to compute.
   const auto inner = [](int32_t start) { return start > 0; };

@@ -1,81 +1,56 @@
 #pragma once
 
-// The training batches of a job: the batch of step s is a pure function of (data set, context,
-// packing, batch size, seed, s), so that a resumed job goes on with the batch that it would have
-// seen, and the variants of one seed see the same batches. Nothing is drawn and no position is
-// kept.
+// The training batches of a job: the batch of step s is a pure function of (data sets, weights,
+// context, packing, batch size, seed, s), so that a resumed job goes on with the batch that it
+// would have seen, and the variants of one seed see the same batches. Nothing is drawn and no
+// position is kept.
 //
-// The order. In each epoch the documents are put in a new random order; end to end they are the
-// epoch's stream of targets, and the epochs' streams end to end are one endless stream. It is cut
-// into rows of exactly `context` targets; the rows that begin within an epoch are taken in a random
-// order of their own (a batch of neighbours in one long chapter would be a poor sample), those of
-// an earlier epoch first. So every token of an epoch is a target exactly once, in the row that
-// covers its place; a row over the end of an epoch belongs to that epoch and goes on into the next.
-// Batch s is the rows (s-1)*n .. s*n - 1 of that order, whoever computes them: ranks share a
-// batch's rows out.
-//
-// The input at a place is the token before its target, but a row begins with a document start, as
-// evaluation windows do (windows.h): a model that never saw a row begin so would be evaluated on
-// something else than it was trained on, and encodings suffer from that unequally. Packing
-// `documents`: document starts are no targets, each document in a row begins with one as its input,
-// and attention stays within a document. `stream`: document starts are targets like all tokens, and
-// attention does not stop at them.
-//
-// A step costs O(rows log documents); entering an epoch costs O(documents) time and 8 bytes a
-// document. One thread drives a Batches.
+// Each text has rows in an endless order of its own (text_rows.h). The batches of a job with one
+// text are those rows: batch s is the rows (s-1)*n .. s*n - 1, whoever computes them: ranks share a
+// batch's rows out. With several texts, each row of that count comes from the text that its number
+// says (text_shares.h), which goes on in its own order there: so a text is gone through epoch by
+// epoch, as often as its share of the rows asks for.
 
-#include <array>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "base/random.h"
 #include "base/status.h"
 #include "trainer/data/dataset.h"
+#include "trainer/data/text_rows.h"
+#include "trainer/data/text_shares.h"
 #include "trainer/model/batch.h"
 
 namespace gyre {
 
+struct WeightedText {
+  const Dataset* dataset;
+  double weight = 1;
+};
+
 class Batches {
  public:
-  /// `dataset` outlives the object. INVALID_ARGUMENT: sizes that don't fit together, or no text.
-  static Result<Batches> Create(const Dataset* dataset, int context, const std::string& packing,
-                                int64_t batch_tokens, uint64_t seed);
+  /// The data sets outlive the object. INVALID_ARGUMENT: sizes that don't fit together, or no text.
+  static Result<Batches> Create(const std::vector<WeightedText>& texts, int context,
+                                const std::string& packing, int64_t batch_tokens, uint64_t seed);
 
   int rows_per_step() const { return rows_per_step_; }
   /// Rows first_row .. first_row + rows-1 of the batch of `step` (from 1). Reuses the batch's
-  /// memory. DATA_LOSS: the data set has a token outside its vocabulary.
+  /// memory. DATA_LOSS: a data set has a token outside its vocabulary.
   Status Fill(int64_t step, int first_row, int rows, Batch* batch);
 
  private:
-  // The documents of one epoch in their order: the k-th has the targets ends[k-1] .. ends[k]-1 of
-  // the epoch's stream.
-  struct Epoch {
-    int64_t number = -1;
-    std::vector<int64_t> ends;
-  };
-  // The document that covers a place of the endless stream.
-  struct Place {
-    int64_t begin = 0, end = 0;  // of the document, in the endless stream
-    int64_t source = 0;          // its first target, in the data set
-  };
+  Batches(TextShares shares, int context, bool masked, int rows_per_step)
+      : shares_(std::move(shares)),
+        context_(context),
+        masked_(masked),
+        rows_per_step_(rows_per_step) {}
 
-  Batches(const Dataset* dataset, int context, bool masked, int rows_per_step, uint64_t seed);
-  const Epoch& EpochOf(int64_t number);
-  Place Find(int64_t position);
-  int64_t RowAt(int64_t index) const;
-  Status FillRow(int64_t row, std::span<int32_t> tokens, std::span<int32_t> targets,
-                 std::span<int32_t> starts);
-
-  const Dataset* dataset_;
+  TextShares shares_;
+  std::vector<TextRows> texts_;
   int context_;
   bool masked_;
   int rows_per_step_;
-  int64_t epoch_length_;  // targets
-  int32_t document_start_ = 0;
-  Random documents_, rows_;
-  std::array<Epoch, 2> epochs_;  // by parity: a row at an epoch's end looks into the next
 };
 
 }  // namespace gyre

@@ -173,13 +173,34 @@ TEST(TrainerJobTest, ComesBack) {
   TrainerJob job{.config = Unusual(),
                  .seed = 18446744073709551615u,
                  .key = "abc",
-                 .train_dataset = "def",
+                 .train_datasets = {{.hash = "def"}},
                  .validation_datasets = {{"austen", "123"}, {"gcide", "456"}}};
   const auto back = TrainerJobFromJson(Json::parse(ToJson(job).dump()));
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(ToJson(*back).dump(), ToJson(job).dump());
   EXPECT_EQ(back->seed, job.seed);
   EXPECT_EQ(back->validation_datasets, job.validation_datasets);
+  EXPECT_EQ(DatasetsOf(*back), (std::vector<std::string>{"123", "456", "def"}));
+}
+
+TEST(TrainerJobTest, SeveralTextsComeBackFromEachOfTheirForms) {
+  TrainerJob job{.config = Unusual(),
+                 .train_datasets = {{"def", 0.75}, {"abc", 0.25}},
+                 .validation_datasets = {{"austen", "abc"}}};
+  const auto back = TrainerJobFromJson(Json::parse(ToJson(job).dump()));
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->train_datasets, job.train_datasets);
+  EXPECT_EQ(DatasetsOf(*back), (std::vector<std::string>{"abc", "def"}));
+  EXPECT_EQ(TextOf(job.train_datasets),
+            R"([{"hash":"def","weight":0.75},{"hash":"abc","weight":0.25}])");
+  EXPECT_EQ(TrainTextsJson(TextOf(job.train_datasets)), ToJson(job.train_datasets));
+  EXPECT_EQ(TextOf({TrainText{"def"}}), "def");
+  EXPECT_EQ(TrainTextsJson("def"), Json("def"));
+  EXPECT_TRUE(TrainTextsJson("[damaged").is_null());
+  for (const char* bad : {"3", "null", "{}", R"([{"hash":"a"}])", R"([{"hash":"a","weight":0}])",
+                          R"([{"hash":1,"weight":1}])"}) {
+    EXPECT_FALSE(TrainTextsFromJson(Json::parse(bad)).ok()) << bad;
+  }
 }
 
 TEST(TrainerJobTest, BadJsonIsNamed) {

@@ -42,7 +42,7 @@ TEST_F(BatchesTest, EveryTokenOfAnEpochIsATargetExactlyOnce) {
   for (const std::string packing : {"documents", "stream"}) {
     const int64_t epoch = packing == "documents" ? 34 : 39;
     for (const int context : {1, 4, 7, 16, 50}) {
-      auto batches = Batches::Create(&dataset, context, packing, 2 * context, 3);
+      auto batches = Batches::Create({{&dataset}}, context, packing, 2 * context, 3);
       ASSERT_TRUE(batches.ok()) << batches.status();
       std::map<int32_t, int64_t> seen;
       // 20 * epoch steps of 2 * context targets are 40 * context epochs.
@@ -59,7 +59,7 @@ TEST_F(BatchesTest, EveryTokenOfAnEpochIsATargetExactlyOnce) {
 
 TEST_F(BatchesTest, WithinTheFirstEpochNothingComesTwice) {
   const Dataset dataset = Made(Distinct({30, 1, 60, 9}));  // 100 characters, 104 tokens
-  auto batches = Batches::Create(&dataset, 8, "stream", 8, 1);
+  auto batches = Batches::Create({{&dataset}}, 8, "stream", 8, 1);
   std::multiset<int32_t> seen;
   for (int64_t step = 1; step <= 13; ++step) {
     for (const int32_t target : Get(*batches, step).targets) seen.insert(target);
@@ -69,11 +69,11 @@ TEST_F(BatchesTest, WithinTheFirstEpochNothingComesTwice) {
 
 TEST_F(BatchesTest, ABatchIsAFunctionOfItsStepAlone) {
   const Dataset dataset = Made(Distinct({5, 1, 17, 9, 2, 30}));
-  auto in_order = Batches::Create(&dataset, 8, "documents", 24, 5);
+  auto in_order = Batches::Create({{&dataset}}, 8, "documents", 24, 5);
   std::map<int64_t, Batch> batches;
   for (int64_t step = 1; step <= 30; ++step) batches[step] = Get(*in_order, step);
   for (const int64_t step : {17, 3, 30, 1, 18}) {
-    auto fresh = Batches::Create(&dataset, 8, "documents", 24, 5);
+    auto fresh = Batches::Create({{&dataset}}, 8, "documents", 24, 5);
     for (Batches* either : {&*fresh, &*in_order}) {
       const Batch batch = Get(*either, step);
       EXPECT_EQ(batch.tokens, batches[step].tokens);
@@ -85,12 +85,12 @@ TEST_F(BatchesTest, ABatchIsAFunctionOfItsStepAlone) {
 
 TEST_F(BatchesTest, RanksShareTheSameBatchOut) {
   const Dataset dataset = Made(Distinct({40, 20, 13}));
-  auto whole = Batches::Create(&dataset, 4, "documents", 24, 5);
+  auto whole = Batches::Create({{&dataset}}, 4, "documents", 24, 5);
   for (const int ranks : {2, 3, 6}) {
     for (int64_t step = 1; step <= 5; ++step) {
       std::vector<int32_t> joined;
       for (int rank = 0; rank < ranks; ++rank) {
-        auto own = Batches::Create(&dataset, 4, "documents", 24, 5);
+        auto own = Batches::Create({{&dataset}}, 4, "documents", 24, 5);
         Batch part;
         ASSERT_TRUE(own->Fill(step, rank * 6 / ranks, 6 / ranks, &part).ok());
         joined.insert(joined.end(), part.tokens.begin(), part.tokens.end());
@@ -102,8 +102,8 @@ TEST_F(BatchesTest, RanksShareTheSameBatchOut) {
 
 TEST_F(BatchesTest, SeedsAndEpochsDiffer) {
   const Dataset dataset = Made(Distinct({10, 10, 10, 10, 10, 10}));  // 66 tokens
-  auto one = Batches::Create(&dataset, 11, "documents", 66, 1);
-  auto two = Batches::Create(&dataset, 11, "documents", 66, 2);
+  auto one = Batches::Create({{&dataset}}, 11, "documents", 66, 1);
+  auto two = Batches::Create({{&dataset}}, 11, "documents", 66, 2);
   EXPECT_NE(Get(*one, 1).tokens, Get(*two, 1).tokens);
   EXPECT_NE(Get(*one, 1).tokens, Get(*one, 2).tokens);
 }
@@ -111,7 +111,7 @@ TEST_F(BatchesTest, SeedsAndEpochsDiffer) {
 TEST_F(BatchesTest, DocumentsInARowAreKeptApart) {
   const Dataset dataset = Made({"ab", "c"});  // 256 a b 256 c
   for (uint64_t seed = 0; seed < 6; ++seed) {
-    auto batches = Batches::Create(&dataset, 3, "documents", 3, seed);
+    auto batches = Batches::Create({{&dataset}}, 3, "documents", 3, seed);
     const Batch batch = Get(*batches, 1);
     if (batch.targets[0] == 'a') {
       EXPECT_THAT(batch.tokens, ElementsAre(256, 'a', 256));
@@ -128,7 +128,7 @@ TEST_F(BatchesTest, DocumentsInARowAreKeptApart) {
 TEST_F(BatchesTest, InAStreamTheyAreNot) {
   const Dataset dataset = Made({"ab", "c"});
   for (uint64_t seed = 0; seed < 6; ++seed) {
-    auto batches = Batches::Create(&dataset, 5, "stream", 5, seed);
+    auto batches = Batches::Create({{&dataset}}, 5, "stream", 5, seed);
     const Batch batch = Get(*batches, 1);
     EXPECT_TRUE(batch.document_starts.empty());
     EXPECT_THAT(batch.targets, testing::AnyOf(ElementsAre(256, 'a', 'b', 256, 'c'),
@@ -140,7 +140,7 @@ TEST_F(BatchesTest, InAStreamTheyAreNot) {
 
 TEST_F(BatchesTest, ARowWithinADocumentBeginsLikeAnEvaluationWindow) {
   const Dataset dataset = Made(Distinct({16}));
-  auto batches = Batches::Create(&dataset, 4, "documents", 16, 0);
+  auto batches = Batches::Create({{&dataset}}, 4, "documents", 16, 0);
   const Batch batch = Get(*batches, 1);
   EXPECT_TRUE(batch.document_starts.empty()) << "every row is one document";
   std::set<int32_t> firsts;
@@ -156,7 +156,7 @@ TEST_F(BatchesTest, ARowWithinADocumentBeginsLikeAnEvaluationWindow) {
 
 TEST_F(BatchesTest, ATextSmallerThanARowIsRepeated) {
   const Dataset dataset = Made({"a"});
-  auto batches = Batches::Create(&dataset, 7, "documents", 14, 0);
+  auto batches = Batches::Create({{&dataset}}, 7, "documents", 14, 0);
   const Batch batch = Get(*batches, 1);
   EXPECT_THAT(batch.targets, Each('a'));
   EXPECT_THAT(batch.tokens, Each(256));
@@ -164,16 +164,16 @@ TEST_F(BatchesTest, ATextSmallerThanARowIsRepeated) {
 
 TEST_F(BatchesTest, SizesThatDoNotFitAreErrors) {
   const Dataset dataset = Made({"abc"});
-  EXPECT_EQ(Batches::Create(&dataset, 0, "documents", 4, 0).status().code(),
+  EXPECT_EQ(Batches::Create({{&dataset}}, 0, "documents", 4, 0).status().code(),
             StatusCode::kInvalidArgument);
-  EXPECT_EQ(Batches::Create(&dataset, 4, "documents", 6, 0).status().code(),
+  EXPECT_EQ(Batches::Create({{&dataset}}, 4, "documents", 6, 0).status().code(),
             StatusCode::kInvalidArgument);
-  EXPECT_EQ(Batches::Create(&dataset, 4, "documents", 0, 0).status().code(),
+  EXPECT_EQ(Batches::Create({{&dataset}}, 4, "documents", 0, 0).status().code(),
             StatusCode::kInvalidArgument);
-  EXPECT_EQ(Batches::Create(&dataset, 4, "rows", 8, 0).status().code(),
+  EXPECT_EQ(Batches::Create({{&dataset}}, 4, "rows", 8, 0).status().code(),
             StatusCode::kInvalidArgument);
   const Dataset empty = Made({"", ""});
-  EXPECT_EQ(Batches::Create(&empty, 4, "documents", 8, 0).status().code(),
+  EXPECT_EQ(Batches::Create({{&empty}}, 4, "documents", 8, 0).status().code(),
             StatusCode::kInvalidArgument);
 }
 
@@ -181,7 +181,7 @@ TEST_F(BatchesTest, DamagedTokensAreSaidNotTrainedOn) {
   const std::string hash = MakeDataset(home_, {"abc"});
   Write("datasets/" + hash + "/tokens.bin", std::string("\0\1", 2) + std::string(6, '\x7f'));
   const Dataset dataset = *Dataset::Open(home_, hash);
-  auto batches = Batches::Create(&dataset, 4, "documents", 4, 0);
+  auto batches = Batches::Create({{&dataset}}, 4, "documents", 4, 0);
   Batch batch;
   EXPECT_EQ(batches->Fill(1, 0, 1, &batch).code(), StatusCode::kDataLoss);
 }
