@@ -12,6 +12,9 @@ int main(int argc, char** argv) {
   gyre::AddPlanCommand(app, &exit_code);
   gyre::AddSubmitCommand(app, &exit_code);
   gyre::AddStatusCommand(app, &exit_code);
+  gyre::AddPauseCommand(app, &exit_code);
+  gyre::AddResumeCommand(app, &exit_code);
+  gyre::AddRetryCommand(app, &exit_code);
   gyre::AddCancelCommand(app, &exit_code);
   gyre::AddCompareCommand(app, &exit_code);
   gyre::AddQueryCommand(app, &exit_code);

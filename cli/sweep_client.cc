@@ -59,6 +59,15 @@ RunningJobStatus Read(const v1::RunningJob& job) {
   return status;
 }
 
+JobCounts Read(const v1::JobCounts& jobs) {
+  return {.queued = jobs.queued(),
+          .running = jobs.running(),
+          .succeeded = jobs.succeeded(),
+          .failed = jobs.failed(),
+          .stopped_early = jobs.stopped_early(),
+          .canceled = jobs.canceled()};
+}
+
 SweepStatus Read(const v1::Sweep& sweep) {
   SweepStatus status;
   status.id = sweep.id();
@@ -67,16 +76,17 @@ SweepStatus Read(const v1::Sweep& sweep) {
   status.intent = sweep.intent();
   status.baseline = sweep.baseline();
   status.submitted_at = sweep.submitted_at();
-  status.jobs = {.queued = sweep.jobs().queued(),
-                 .running = sweep.jobs().running(),
-                 .succeeded = sweep.jobs().succeeded(),
-                 .failed = sweep.jobs().failed(),
-                 .stopped_early = sweep.jobs().stopped_early(),
-                 .canceled = sweep.jobs().canceled()};
+  status.jobs = Read(sweep.jobs());
   status.tokens_done = sweep.tokens_done();
   status.tokens_budget = sweep.tokens_budget();
   status.last_event_id = sweep.last_event_id();
   status.waiting = sweep.waiting();
+  status.pause_reason = sweep.pause_reason();
+  status.problem = sweep.problem();
+  for (const v1::VariantProgress& variant : sweep.variants()) {
+    status.variants.push_back(
+        {variant.variant(), Read(variant.jobs()), variant.tokens_done(), variant.tokens_budget()});
+  }
   for (const v1::RunningJob& job : sweep.running()) status.running.push_back(Read(job));
   for (const v1::FailedJob& job : sweep.failures()) {
     status.failures.push_back({job.job_id(), job.variant(), job.seed(), job.error()});
@@ -216,6 +226,7 @@ Result<ClusterStatus> SweepClient::GetCluster() {
   for (const v1::Sweep& sweep : response.sweeps()) cluster.sweeps.push_back(Read(sweep));
   cluster.queued = response.queued();
   cluster.version = response.version();
+  cluster.problem = response.problem();
   return cluster;
 }
 
@@ -233,14 +244,46 @@ Status SweepClient::Watch(int64_t after_id,
   return stop.stop_requested() ? OkStatus() : connection_->Explain(status);
 }
 
-Result<int> SweepClient::Cancel(const std::string& sweep, int64_t job_id) {
+Result<TargetAnswer> SweepClient::Cancel(const SweepOrJob& target) {
   v1::CancelRequest request;
-  request.set_sweep(sweep);
-  request.set_job_id(job_id);
+  request.set_sweep(target.sweep);
+  request.set_job_id(target.job);
   v1::CancelResponse response;
   GYRE_RETURN_IF_ERROR(
       connection_->Call(&v1::SweepService::Stub::Cancel, request, &response, kDeadline));
-  return response.canceled();
+  return TargetAnswer{.jobs = response.canceled()};
+}
+
+namespace {
+
+template <typename Call>
+Result<TargetAnswer> Change(const SweepOrJob& target, const Call& call) {
+  v1::TargetRequest request;
+  request.set_sweep(target.sweep);
+  request.set_job_id(target.job);
+  v1::TargetResponse response;
+  GYRE_RETURN_IF_ERROR(call(request, &response));
+  return TargetAnswer{response.jobs(), response.running(), response.note()};
+}
+
+}  // namespace
+
+Result<TargetAnswer> SweepClient::Pause(const SweepOrJob& target) {
+  return Change(target, [this](const auto& request, auto* response) {
+    return connection_->Call(&v1::SweepService::Stub::Pause, request, response, kDeadline);
+  });
+}
+
+Result<TargetAnswer> SweepClient::Resume(const SweepOrJob& target) {
+  return Change(target, [this](const auto& request, auto* response) {
+    return connection_->Call(&v1::SweepService::Stub::Resume, request, response, kDeadline);
+  });
+}
+
+Result<TargetAnswer> SweepClient::Retry(const SweepOrJob& target) {
+  return Change(target, [this](const auto& request, auto* response) {
+    return connection_->Call(&v1::SweepService::Stub::Retry, request, response, kDeadline);
+  });
 }
 
 Result<std::string> SweepClient::Compare(const std::vector<std::string>& sweeps,

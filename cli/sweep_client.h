@@ -34,6 +34,17 @@ struct SubmittedSweep {
   int jobs = 0, reused = 0;
 };
 
+/// One of the two.
+struct SweepOrJob {
+  std::string sweep;
+  int64_t job = 0;
+};
+struct TargetAnswer {
+  int jobs = 0;      // that the call was about
+  int running = 0;   // of those, the ones that their workers have yet to stop
+  std::string note;  // what else stands in the way
+};
+
 /// Something that happened. Progress, which is not kept, has id 0 and kind "progress".
 struct WatchedEvent {
   int64_t id = 0;
@@ -68,9 +79,11 @@ class SweepClient : public SweepSource {
   Result<ClusterStatus> GetCluster();
   Status Watch(int64_t after_id, const std::function<void(const WatchedEvent&)>& on_event,
                std::stop_token stop) override;
-  /// How many jobs were canceled, or will be once their workers have stopped them. `job_id` 0 = the
-  /// whole sweep.
-  Result<int> Cancel(const std::string& sweep, int64_t job_id);
+  // What each does stands in the .proto.
+  Result<TargetAnswer> Cancel(const SweepOrJob& target);
+  Result<TargetAnswer> Pause(const SweepOrJob& target);
+  Result<TargetAnswer> Resume(const SweepOrJob& target);
+  Result<TargetAnswer> Retry(const SweepOrJob& target);
   /// JSON as ComparisonFromJson() reads it.
   Result<std::string> Compare(const std::vector<std::string>& sweeps, const std::string& metric,
                               const std::string& baseline, int64_t at_tokens);

@@ -121,6 +121,16 @@ struct SubmitReply {
   std::vector<std::string> notes;
 };
 
+/// What a person names: a sweep, or a job.
+struct Target {
+  std::string sweep;
+  int64_t job = 0;
+};
+struct TargetReply {
+  int jobs = 0, running = 0;
+  std::string note;
+};
+
 struct JobCountsReply {
   int queued = 0, running = 0, succeeded = 0, failed = 0, stopped_early = 0, canceled = 0;
 };
@@ -139,6 +149,11 @@ struct FailedJobReply {
   uint64_t seed = 0;
   std::string error;
 };
+struct VariantReply {
+  std::string variant;
+  JobCountsReply jobs;
+  int64_t tokens_done = 0, tokens_budget = 0;
+};
 struct SweepReply {
   SweepRecord sweep;
   JobCountsReply jobs;
@@ -146,7 +161,9 @@ struct SweepReply {
   int64_t last_event_id = 0;
   std::vector<RunningJobReply> running;
   std::vector<FailedJobReply> failures;
+  std::vector<VariantReply> variants;
   std::string waiting;  // why its queued jobs cannot start, or empty
+  std::string problem;  // of the coordinator, or empty
 };
 struct WorkerReply {
   WorkerRecord worker;
@@ -156,6 +173,7 @@ struct ClusterReply {
   std::vector<WorkerReply> workers;
   std::vector<SweepReply> sweeps;  // with jobs queued or running
   int queued = 0;
+  std::string problem;  // of the coordinator, or empty
 };
 
 }  // namespace gyre

@@ -33,6 +33,15 @@ v1::Desire ToProto(WorkerDesire desire) {
   return v1::DESIRE_DROP;
 }
 
+void ToProto(const JobCountsReply& reply, v1::JobCounts* message) {
+  message->set_queued(reply.queued);
+  message->set_running(reply.running);
+  message->set_succeeded(reply.succeeded);
+  message->set_failed(reply.failed);
+  message->set_stopped_early(reply.stopped_early);
+  message->set_canceled(reply.canceled);
+}
+
 Result<AttemptOutcome> FromProto(v1::Outcome outcome) {
   switch (outcome) {
     case v1::OUTCOME_SUCCEEDED:
@@ -176,6 +185,12 @@ void ToProto(const SubmitReply& reply, v1::SubmittedSweep* message) {
   for (const std::string& note : reply.notes) message->add_notes(note);
 }
 
+void ToProto(const TargetReply& reply, v1::TargetResponse* message) {
+  message->set_jobs(reply.jobs);
+  message->set_running(reply.running);
+  message->set_note(reply.note);
+}
+
 void ToProto(const RunningJobReply& reply, v1::RunningJob* message) {
   message->set_job_id(reply.job_id);
   message->set_sweep(reply.sweep);
@@ -197,17 +212,20 @@ void ToProto(const SweepReply& reply, v1::Sweep* message) {
   message->set_intent(std::string(Name(reply.sweep.intent)));
   message->set_baseline(reply.sweep.baseline);
   message->set_submitted_at(reply.sweep.submitted_at);
-  v1::JobCounts* jobs = message->mutable_jobs();
-  jobs->set_queued(reply.jobs.queued);
-  jobs->set_running(reply.jobs.running);
-  jobs->set_succeeded(reply.jobs.succeeded);
-  jobs->set_failed(reply.jobs.failed);
-  jobs->set_stopped_early(reply.jobs.stopped_early);
-  jobs->set_canceled(reply.jobs.canceled);
+  ToProto(reply.jobs, message->mutable_jobs());
   message->set_tokens_done(reply.tokens_done);
   message->set_tokens_budget(reply.tokens_budget);
   message->set_last_event_id(reply.last_event_id);
   message->set_waiting(reply.waiting);
+  message->set_pause_reason(reply.sweep.pause_reason);
+  message->set_problem(reply.problem);
+  for (const VariantReply& variant : reply.variants) {
+    v1::VariantProgress* progress = message->add_variants();
+    progress->set_variant(variant.variant);
+    ToProto(variant.jobs, progress->mutable_jobs());
+    progress->set_tokens_done(variant.tokens_done);
+    progress->set_tokens_budget(variant.tokens_budget);
+  }
   for (const RunningJobReply& job : reply.running) ToProto(job, message->add_running());
   for (const FailedJobReply& job : reply.failures) {
     v1::FailedJob* failure = message->add_failures();
@@ -233,6 +251,7 @@ void ToProto(const ClusterReply& reply, v1::Cluster* message) {
   for (const SweepReply& sweep : reply.sweeps) ToProto(sweep, message->add_sweeps());
   message->set_queued(reply.queued);
   message->set_version(GYRE_VERSION);
+  message->set_problem(reply.problem);
 }
 
 void ToProto(const EventRow& row, v1::Event* message) {

@@ -24,6 +24,7 @@ void ToProto(const LeaseReply& reply, v1::Lease* message);
 void ToProto(const HeartbeatCall& call, const HeartbeatReply& reply,
              v1::HeartbeatResponse* message);
 void ToProto(const SubmitReply& reply, v1::SubmittedSweep* message);
+void ToProto(const TargetReply& reply, v1::TargetResponse* message);
 void ToProto(const SweepReply& reply, v1::Sweep* message);
 void ToProto(const RunningJobReply& reply, v1::RunningJob* message);
 void ToProto(const ClusterReply& reply, v1::Cluster* message);

@@ -66,6 +66,9 @@ class Coordinator {
   Result<std::vector<SubmitReply>> Submit(const PreparedSubmission& submission, const Moment& at);
   Result<int> CancelSweep(const std::string& name, const Moment& at);
   Result<int> CancelJob(int64_t job_id, const Moment& at);
+  Result<TargetReply> Pause(const Target& target, const Moment& at);
+  Result<TargetReply> Resume(const Target& target, const Moment& at);
+  Result<TargetReply> Retry(const Target& target, const Moment& at);
   Result<int64_t> FindSweepId(const std::string& name);
   Result<SweepReply> GetSweep(const std::string& name);
   std::vector<SweepReply> ListSweeps();  // without running jobs and failures
@@ -159,13 +162,30 @@ class Coordinator {
   Result<SubmitReply> Insert(const PreparedSweep& prepared, bool fresh, const Moment& at);
   Status InsertJobs(const PreparedSweep& prepared, int64_t sweep_id,
                     const std::vector<int64_t>& variants, bool fresh, const Moment& at);
+
+  // intent.cc
   Result<int> CancelJobs(SweepEntry& sweep, const Moment& at);
   Result<int> CancelOne(JobEntry& job, const Moment& at);
+  bool IsPaused(const JobEntry& job);
+  Result<SweepEntry*> NamedSweep(const std::string& name);
+  Result<JobEntry*> NamedJob(int64_t id, const char* verb);
+  Result<TargetReply> PauseSweep(const std::string& name, const Moment& at);
+  Result<TargetReply> PauseJob(int64_t id, const Moment& at);
+  Result<TargetReply> ResumeSweep(const std::string& name, const Moment& at);
+  Result<TargetReply> ResumeJob(int64_t id, const Moment& at);
+  Result<TargetReply> RetrySweep(const std::string& name, const Moment& at);
+  Result<TargetReply> RetryJob(int64_t id, const Moment& at);
+  Status HoldSweep(SweepEntry& sweep, const std::string& reason, const Moment& at);
+  TargetReply CountUnfinished(const SweepEntry& sweep);
+  Result<bool> MakeActive(SweepEntry& sweep, const Moment& at);
+  Result<int> ReviveJobs(SweepEntry& sweep, const Moment& at);
+  Result<int> Revive(JobEntry& job, const Moment& at);
 
   // inspect.cc
   SweepReply Describe(const SweepEntry& sweep, bool with_jobs);
   RunningJobReply DescribeRunning(const JobEntry& job);
   Status NoSuchSweep(const std::string& name);
+  std::string Problem() const;
 
   const std::unique_ptr<Store> store_;
   const Timing timing_;

@@ -68,13 +68,17 @@ SweepReply Coordinator::Describe(const SweepEntry& sweep, bool with_jobs) {
   SweepReply reply;
   reply.sweep = sweep.record;
   reply.last_event_id = sweep.last_event_id;
+  reply.problem = Problem();
+  std::map<int64_t, VariantReply> variants;  // by id, which is the order of the file
   for (const int64_t id : sweep.jobs) {
     const JobEntry& job = *state_.FindJob(id);
+    VariantReply& variant = variants[job.record.variant_id];
     Count(job.record.state, &reply.jobs);
+    Count(job.record.state, &variant.jobs);
     // A follower's tokens are its origin's.
     if (!job.record.reused_from) {
-      reply.tokens_budget += job.record.tokens_budget;
-      reply.tokens_done += std::min(job.record.tokens_done, job.record.tokens_budget);
+      variant.tokens_budget += job.record.tokens_budget;
+      variant.tokens_done += std::min(job.record.tokens_done, job.record.tokens_budget);
     }
     if (!with_jobs) continue;
     if (job.live != nullptr) reply.running.push_back(DescribeRunning(job));
@@ -82,6 +86,13 @@ SweepReply Coordinator::Describe(const SweepEntry& sweep, bool with_jobs) {
       reply.failures.push_back(
           {id, state_.VariantName(job.record.variant_id), job.record.seed, job.record.error});
     }
+  }
+  for (auto& [id, variant] : variants) {
+    reply.tokens_budget += variant.tokens_budget;
+    reply.tokens_done += variant.tokens_done;
+    if (!with_jobs) continue;
+    variant.variant = state_.VariantName(id);
+    reply.variants.push_back(std::move(variant));
   }
   if (with_jobs && sweep.record.intent == SweepIntent::kActive && reply.jobs.queued > 0) {
     std::vector<const WorkerRecord*> workers;
@@ -112,14 +123,21 @@ std::vector<SweepReply> Coordinator::ListSweeps() {
   return replies;
 }
 
+std::string Coordinator::Problem() const {
+  if (health_.ok()) return "";
+  return "the results database cannot be written, and nothing new is taken until it can: " +
+         health_.message();
+}
+
 ClusterReply Coordinator::GetCluster() {
   ClusterReply reply;
+  reply.problem = Problem();
   for (const auto& [id, worker] : state_.workers()) {
     reply.workers.push_back({worker.record, static_cast<int>(worker.jobs.size())});
   }
   for (const auto& [id, sweep] : state_.sweeps()) {
     if (sweep.unfinished == 0) continue;
-    reply.queued += static_cast<int>(sweep.ready.size() + sweep.delayed.size());
+    reply.queued += static_cast<int>(sweep.ready.size() + sweep.delayed.size() + sweep.held.size());
     reply.sweeps.push_back(Describe(sweep, /*with_jobs=*/true));
   }
   return reply;
@@ -134,6 +152,7 @@ Status Coordinator::CheckInvariants() {
     if (job == nullptr) return Internal(name + " is in the file and not in memory");
     if (job->record.state != row.state || job->record.attempt != row.attempt ||
         job->record.failures != row.failures || job->record.losses != row.losses ||
+        job->record.memory_failures != row.memory_failures || job->record.paused != row.paused ||
         job->record.cancel_requested != row.cancel_requested) {
       return Internal(name + " differs between memory and file");
     }
@@ -145,8 +164,9 @@ Status Coordinator::CheckInvariants() {
       continue;
     }
     const SweepEntry& sweep = *state_.FindSweep(row.sweep_id);
-    const bool queued = sweep.ready.contains(row.id) || sweep.delayed.contains(row.id);
-    if (queued != (row.state == JobState::kQueued))
+    const bool held = sweep.held.contains(row.id);
+    const bool queued = held || sweep.ready.contains(row.id) || sweep.delayed.contains(row.id);
+    if (queued != (row.state == JobState::kQueued) || (queued && held != row.paused))
       return Internal(name + " and the queue disagree");
     if ((job->live != nullptr) != (row.state == JobState::kRunning)) {
       return Internal(name + " runs without a live attempt, or has one and does not run");

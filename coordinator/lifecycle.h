@@ -7,8 +7,10 @@
 //
 // Kinds of events (the column events.kind, and Event.kind on the wire):
 //   coordinator_started
-//   sweep_submitted  sweep_attached  sweep_replaced  sweep_canceled  sweep_finished (every job has
-//   ended) job_requeued  job_succeeded  job_failed  job_canceled  job_cancel_requested
+//   sweep_submitted  sweep_attached  sweep_replaced  sweep_canceled  sweep_paused (with "reason" if
+//   it did so itself)  sweep_resumed  sweep_retried  sweep_finished (every job has ended)
+//   job_requeued  job_succeeded  job_failed  job_canceled  job_cancel_requested  job_paused
+//   job_resumed
 //   attempt_leased (the job is RUNNING)  attempt_running  attempt_succeeded  attempt_failed
 //   attempt_lost attempt_stopped checkpoint_saved  nondeterminism  stale_call_refused
 //   worker_registered  worker_gone  worker_back
@@ -40,7 +42,7 @@ enum class JobStep {
   kFail,       // RUNNING -> FAILED
   kStopEarly,  // RUNNING -> STOPPED_EARLY
   kCancel,     // QUEUED or RUNNING -> CANCELED
-  kRevive,     // FAILED or CANCELED -> QUEUED: submitted again
+  kRevive,     // FAILED or CANCELED -> QUEUED: submitted again, or retried
 };
 Result<JobState> Next(JobState from, JobStep step);
 

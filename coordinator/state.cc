@@ -88,7 +88,7 @@ JobEntry& State::Add(JobRecord job) {
   if (entry.record.reused_from) {
     jobs_[*entry.record.reused_from].followers.push_back(entry.record.id);
   } else if (entry.record.state == JobState::kQueued) {
-    sweep.ready.insert(entry.record.id);
+    (entry.record.paused ? sweep.held : sweep.ready).insert(entry.record.id);
   }
   return jobs_[entry.record.id];
 }
@@ -116,12 +116,20 @@ void State::SetJobState(JobEntry& job, JobState state, Millis not_before) {
   if (job.record.reused_from) return;  // never runs by itself
   sweep.ready.erase(job.record.id);
   sweep.delayed.erase(job.record.id);
+  sweep.held.erase(job.record.id);
   if (state != JobState::kQueued) return;
-  if (not_before > Millis(0)) {
+  if (job.record.paused) {
+    sweep.held.insert(job.record.id);
+  } else if (not_before > Millis(0)) {
     sweep.delayed[job.record.id] = not_before;
   } else {
     sweep.ready.insert(job.record.id);
   }
+}
+
+void State::SetPaused(JobEntry& job, bool paused) {
+  job.record.paused = paused;
+  SetJobState(job, job.record.state, Millis(0));
 }
 
 void State::SetLive(JobEntry& job, std::unique_ptr<LiveAttempt> live) {

@@ -47,6 +47,7 @@ struct SweepEntry {
   std::vector<int64_t> jobs;          // in order of id
   std::set<int64_t> ready;            // QUEUED, may start now
   std::map<int64_t, Millis> delayed;  // QUEUED, not before
+  std::set<int64_t> held;             // QUEUED, and paused by its user
   int unfinished = 0;                 // QUEUED or RUNNING, followers included
   int64_t last_event_id = 0;
 };
@@ -89,6 +90,8 @@ class State {
 
   /// Moves a job to a state, with the queue and the count of its sweep.
   void SetJobState(JobEntry& job, JobState state, Millis not_before);
+  /// Paused or not; a queued job that is not any more may start now.
+  void SetPaused(JobEntry& job, bool paused);
   void SetLive(JobEntry& job, std::unique_ptr<LiveAttempt> live);
   void ClearLive(JobEntry& job);
 

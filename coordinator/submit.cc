@@ -1,4 +1,4 @@
-// Submitting and canceling.
+// Submitting.
 
 #include <utility>
 
@@ -71,27 +71,8 @@ SubmitReply Coordinator::CountJobs(const SweepEntry& sweep) {
 
 Result<SubmitReply> Coordinator::Attach(SweepEntry& sweep, const PreparedSweep& prepared,
                                         const Moment& at) {
-  if (sweep.record.intent == SweepIntent::kCanceled) {
-    GYRE_ASSIGN_OR_RETURN(sweep.record.intent, Next(sweep.record.intent, SweepStep::kResume));
-    GYRE_RETURN_IF_ERROR(store_->SetIntent(sweep.record.id, sweep.record.intent));
-  }
-  int requeued = 0;
-  for (const int64_t id : sweep.jobs) {
-    JobEntry& job = *state_.FindJob(id);
-    if (job.record.reused_from) continue;  // follows
-    const bool ended_badly =
-        job.record.state == JobState::kFailed || job.record.state == JobState::kCanceled;
-    if (!ended_badly && !job.record.cancel_requested) continue;
-    job.record.cancel_requested = false;
-    requeued += 1 + static_cast<int>(job.followers.size());
-    if (!ended_badly) {  // was told to stop, and has not yet
-      GYRE_RETURN_IF_ERROR(store_->Update(job.record));
-      continue;
-    }
-    job.record.failures = job.record.losses = 0;
-    job.record.ran_ms = 0;
-    GYRE_RETURN_IF_ERROR(MoveJob(job, JobStep::kRevive, "", Millis(0), at));
-  }
+  GYRE_RETURN_IF_ERROR(MakeActive(sweep, at).status());
+  GYRE_ASSIGN_OR_RETURN(const int requeued, ReviveJobs(sweep, at));
   GYRE_RETURN_IF_ERROR(
       Note("sweep_attached", {.sweep = sweep.record.id, .details = {{"requeued", requeued}}}, at));
   SubmitReply reply = CountJobs(sweep);
@@ -181,60 +162,6 @@ Status Coordinator::InsertJobs(const PreparedSweep& prepared, int64_t sweep_id,
     state_.Add(std::move(record));
   }
   return OkStatus();
-}
-
-Result<int> Coordinator::CancelSweep(const std::string& name, const Moment& at) {
-  SweepEntry* sweep = state_.FindSweep(name);
-  if (sweep == nullptr) return NoSuchSweep(name);
-  if (sweep->record.intent == SweepIntent::kCanceled) return 0;
-  if (sweep->unfinished == 0) {
-    return FailedPrecondition("the sweep '" + name + "' has ended already");
-  }
-  return CancelJobs(*sweep, at);
-}
-
-Result<int> Coordinator::CancelJobs(SweepEntry& sweep, const Moment& at) {
-  GYRE_ASSIGN_OR_RETURN(sweep.record.intent, Next(sweep.record.intent, SweepStep::kCancel));
-  GYRE_RETURN_IF_ERROR(store_->SetIntent(sweep.record.id, sweep.record.intent));
-  GYRE_RETURN_IF_ERROR(Note("sweep_canceled", {.sweep = sweep.record.id}, at));
-  int canceled = 0;
-  for (const int64_t id : sweep.jobs) {
-    JobEntry& job = *state_.FindJob(id);
-    if (job.record.reused_from || HasEnded(job.record.state) || job.record.cancel_requested)
-      continue;
-    GYRE_ASSIGN_OR_RETURN(const int jobs, CancelOne(job, at));
-    canceled += jobs;
-  }
-  return canceled;
-}
-
-Result<int> Coordinator::CancelJob(int64_t job_id, const Moment& at) {
-  JobEntry* job = state_.FindJob(job_id);
-  if (job == nullptr) return NotFound("there is no job " + std::to_string(job_id));
-  if (job->record.state == JobState::kCanceled || job->record.cancel_requested) return 0;
-  if (HasEnded(job->record.state)) {
-    return FailedPrecondition("job " + std::to_string(job_id) + " has ended already: it is " +
-                              std::string(Name(job->record.state)));
-  }
-  if (job->record.reused_from) {
-    return FailedPrecondition("job " + std::to_string(job_id) +
-                              " is the same piece of work as job " +
-                              std::to_string(*job->record.reused_from) + "; cancel that one");
-  }
-  return CancelOne(*job, at);
-}
-
-Result<int> Coordinator::CancelOne(JobEntry& job, const Moment& at) {
-  const int jobs = 1 + static_cast<int>(job.followers.size());
-  if (job.live == nullptr) {
-    GYRE_RETURN_IF_ERROR(MoveJob(job, JobStep::kCancel, "", Millis(0), at));
-    return jobs;
-  }
-  job.record.cancel_requested = true;
-  GYRE_RETURN_IF_ERROR(store_->Update(job.record));
-  GYRE_RETURN_IF_ERROR(
-      Note("job_cancel_requested", {.job = &job, .attempt = job.record.attempt}, at));
-  return jobs;
 }
 
 }  // namespace gyre

@@ -75,6 +75,36 @@ grpc::Status SweepServiceAdapter::Cancel(grpc::ServerContext*, const v1::CancelR
   return ToGrpcStatus(status);
 }
 
+grpc::Status SweepServiceAdapter::Change(TargetCall call, const v1::TargetRequest& request,
+                                         v1::TargetResponse* response) {
+  const Target target{request.sweep(), request.job_id()};
+  if (target.sweep.empty() == (target.job <= 0)) {
+    return ToGrpcStatus(InvalidArgument("this takes a sweep or a job, one of the two"));
+  }
+  TargetReply reply;
+  const Status status = loop_.Do([&](const Moment& at) -> Status {
+    GYRE_ASSIGN_OR_RETURN(reply, (coordinator_.*call)(target, at));
+    return OkStatus();
+  });
+  if (status.ok()) ToProto(reply, response);
+  return ToGrpcStatus(status);
+}
+
+grpc::Status SweepServiceAdapter::Pause(grpc::ServerContext*, const v1::TargetRequest* request,
+                                        v1::TargetResponse* response) {
+  return Change(&Coordinator::Pause, *request, response);
+}
+
+grpc::Status SweepServiceAdapter::Resume(grpc::ServerContext*, const v1::TargetRequest* request,
+                                         v1::TargetResponse* response) {
+  return Change(&Coordinator::Resume, *request, response);
+}
+
+grpc::Status SweepServiceAdapter::Retry(grpc::ServerContext*, const v1::TargetRequest* request,
+                                        v1::TargetResponse* response) {
+  return Change(&Coordinator::Retry, *request, response);
+}
+
 grpc::Status SweepServiceAdapter::Compare(grpc::ServerContext*, const v1::CompareRequest* request,
                                           v1::CompareResponse* response) {
   const auto compare = [&]() -> Status {

@@ -34,6 +34,12 @@ class SweepServiceAdapter final
                           v1::Cluster* response) override;
   grpc::Status Cancel(grpc::ServerContext* context, const v1::CancelRequest* request,
                       v1::CancelResponse* response) override;
+  grpc::Status Pause(grpc::ServerContext* context, const v1::TargetRequest* request,
+                     v1::TargetResponse* response) override;
+  grpc::Status Resume(grpc::ServerContext* context, const v1::TargetRequest* request,
+                      v1::TargetResponse* response) override;
+  grpc::Status Retry(grpc::ServerContext* context, const v1::TargetRequest* request,
+                     v1::TargetResponse* response) override;
   grpc::Status Compare(grpc::ServerContext* context, const v1::CompareRequest* request,
                        v1::CompareResponse* response) override;
   grpc::Status Query(grpc::ServerContext* context, const v1::QueryRequest* request,
@@ -42,6 +48,10 @@ class SweepServiceAdapter final
                                                    const v1::WatchEventsRequest* request) override;
 
  private:
+  using TargetCall = Result<TargetReply> (Coordinator::*)(const Target&, const Moment&);
+  grpc::Status Change(TargetCall call, const v1::TargetRequest& request,
+                      v1::TargetResponse* response);
+
   Coordinator& coordinator_;  // only inside calls to the loop
   CommitLoop& loop_;
   EventFeed& feed_;

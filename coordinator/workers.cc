@@ -130,8 +130,8 @@ WorkerDesire Coordinator::DesireFor(const WorkerEntry& worker, const HeldAttempt
     job->record.tokens_done = held.progress.tokens;
     if (held.progress.step > 0) progress_.push_back(DescribeRunning(*job));
   }
-  return job->record.cancel_requested || live.timed_out ? WorkerDesire::kStop
-                                                        : WorkerDesire::kContinue;
+  const bool stop = job->record.cancel_requested || live.timed_out || IsPaused(*job);
+  return stop ? WorkerDesire::kStop : WorkerDesire::kContinue;
 }
 
 Result<HeartbeatReply> Coordinator::Heartbeat(const HeartbeatCall& call, const Moment& at) {

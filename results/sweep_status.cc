@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace gyre {
 namespace {
@@ -17,21 +18,56 @@ void Count(const std::string& state, int count, JobCounts* jobs) {
   if (state == "CANCELED") jobs->canceled = count;
 }
 
-Status ReadJobCounts(const Database& database, SweepStatus* sweep) {
+void Add(const JobCounts& counts, JobCounts* sum) {
+  sum->queued += counts.queued;
+  sum->running += counts.running;
+  sum->succeeded += counts.succeeded;
+  sum->failed += counts.failed;
+  sum->stopped_early += counts.stopped_early;
+  sum->canceled += counts.canceled;
+}
+
+Status ReadVariants(const Database& database, SweepStatus* sweep) {
   GYRE_ASSIGN_OR_RETURN(
       Statement counts,
-      database.Prepare("SELECT state, count(*),"
-                       " coalesce(sum(tokens_done) FILTER (WHERE reused_from IS NULL), 0),"
-                       " coalesce(sum(tokens_budget) FILTER (WHERE reused_from IS NULL), 0)"
-                       " FROM jobs WHERE sweep_id = ? GROUP BY state"));
+      database.Prepare("SELECT v.id, v.name, j.state, count(*),"
+                       " coalesce(sum(j.tokens_done) FILTER (WHERE j.reused_from IS NULL), 0),"
+                       " coalesce(sum(j.tokens_budget) FILTER (WHERE j.reused_from IS NULL), 0)"
+                       " FROM jobs j JOIN variants v ON v.id = j.variant_id"
+                       " WHERE j.sweep_id = ? GROUP BY v.id, j.state ORDER BY v.id"));
   counts.Bind(1, sweep->id);
-  while (true) {
+  for (int64_t last = 0;;) {
     GYRE_ASSIGN_OR_RETURN(const bool row, counts.Step());
-    if (!row) return OkStatus();
-    Count(counts.Text(0), static_cast<int>(counts.Int(1)), &sweep->jobs);
-    sweep->tokens_done += counts.Int(2);
-    sweep->tokens_budget += counts.Int(3);
+    if (!row) break;
+    if (std::exchange(last, counts.Int(0)) != last || sweep->variants.empty()) {
+      sweep->variants.push_back({.variant = counts.Text(1), .jobs = {}});
+    }
+    VariantStatus& variant = sweep->variants.back();
+    Count(counts.Text(2), static_cast<int>(counts.Int(3)), &variant.jobs);
+    variant.tokens_done += counts.Int(4);
+    variant.tokens_budget += counts.Int(5);
   }
+  for (const VariantStatus& variant : sweep->variants) {
+    Add(variant.jobs, &sweep->jobs);
+    sweep->tokens_done += variant.tokens_done;
+    sweep->tokens_budget += variant.tokens_budget;
+  }
+  return OkStatus();
+}
+
+/// Empty also in files of the first version, which had no such thing.
+Status ReadPauseReason(const Database& database, SweepStatus* sweep) {
+  GYRE_ASSIGN_OR_RETURN(
+      Statement column,
+      database.Prepare("SELECT 1 FROM pragma_table_info('sweeps') WHERE name = 'pause_reason'"));
+  GYRE_ASSIGN_OR_RETURN(const bool exists, column.Step());
+  if (!exists) return OkStatus();
+  GYRE_ASSIGN_OR_RETURN(Statement reason,
+                        database.Prepare("SELECT pause_reason FROM sweeps WHERE id = ?"));
+  reason.Bind(1, sweep->id);
+  GYRE_ASSIGN_OR_RETURN(const bool row, reason.Step());
+  if (row) sweep->pause_reason = reason.Text(0);
+  return OkStatus();
 }
 
 Status ReadRunningJobs(const Database& database, SweepStatus* sweep) {
@@ -119,7 +155,8 @@ Result<SweepStatus> ReadSweepInSnapshot(const Database& database, const std::str
                     .baseline = statement.Text(4),
                     .submitted_at = statement.Text(5),
                     .last_event_id = statement.Int(6)};
-  GYRE_RETURN_IF_ERROR(ReadJobCounts(database, &sweep));
+  GYRE_RETURN_IF_ERROR(ReadPauseReason(database, &sweep));
+  GYRE_RETURN_IF_ERROR(ReadVariants(database, &sweep));
   GYRE_RETURN_IF_ERROR(ReadRunningJobs(database, &sweep));
   GYRE_RETURN_IF_ERROR(ReadFailures(database, &sweep));
   return sweep;
@@ -180,25 +217,39 @@ Json ToJson(const RunningJobStatus& job) {
   return json;
 }
 
+Json ToJson(const JobCounts& jobs) {
+  return {{"queued", jobs.queued},
+          {"running", jobs.running},
+          {"succeeded", jobs.succeeded},
+          {"failed", jobs.failed},
+          {"stopped_early", jobs.stopped_early},
+          {"canceled", jobs.canceled}};
+}
+
+Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
 Json ToJson(const SweepStatus& sweep) {
-  const JobCounts& jobs = sweep.jobs;
   Json json = {{"sweep", sweep.name},
                {"intent", sweep.intent},
-               {"jobs",
-                {{"queued", jobs.queued},
-                 {"running", jobs.running},
-                 {"succeeded", jobs.succeeded},
-                 {"failed", jobs.failed},
-                 {"stopped_early", jobs.stopped_early},
-                 {"canceled", jobs.canceled}}},
+               {"jobs", ToJson(sweep.jobs)},
                {"id", sweep.id},
                {"question", sweep.question},
-               {"baseline", sweep.baseline.empty() ? Json(nullptr) : Json(sweep.baseline)},
+               {"baseline", TextOrNull(sweep.baseline)},
                {"submitted_at", sweep.submitted_at},
                {"tokens_done", sweep.tokens_done},
                {"tokens_budget", sweep.tokens_budget},
+               {"pause_reason", TextOrNull(sweep.pause_reason)},
+               {"waiting", TextOrNull(sweep.waiting)},
+               {"problem", TextOrNull(sweep.problem)},
+               {"variants", Json::array()},
                {"running", Json::array()},
                {"failures", Json::array()}};
+  for (const VariantStatus& variant : sweep.variants) {
+    json["variants"].push_back({{"variant", variant.variant},
+                                {"jobs", ToJson(variant.jobs)},
+                                {"tokens_done", variant.tokens_done},
+                                {"tokens_budget", variant.tokens_budget}});
+  }
   for (const RunningJobStatus& job : sweep.running) json["running"].push_back(ToJson(job));
   for (const FailedJobStatus& job : sweep.failures) {
     json["failures"].push_back(
@@ -244,7 +295,8 @@ std::string ClusterStatusToJson(const ClusterStatus& cluster) {
   Json json = {{"workers", Json::array()}, {"sweeps", Json::array()}, {"queued", cluster.queued}};
   for (const WorkerStatus& worker : cluster.workers) json["workers"].push_back(ToJson(worker));
   for (const SweepStatus& sweep : cluster.sweeps) json["sweeps"].push_back(ToJson(sweep));
-  json["version"] = cluster.version.empty() ? Json(nullptr) : Json(cluster.version);
+  json["version"] = TextOrNull(cluster.version);
+  json["problem"] = TextOrNull(cluster.problem);
   return Dump(json);
 }
 

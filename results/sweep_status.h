@@ -40,6 +40,12 @@ struct FailedJobStatus {
   std::string error;
 };
 
+struct VariantStatus {
+  std::string variant;
+  JobCounts jobs;
+  int64_t tokens_done = 0, tokens_budget = 0;  // as in SweepStatus
+};
+
 struct SweepStatus {
   int64_t id = 0;
   std::string name, question;
@@ -51,9 +57,14 @@ struct SweepStatus {
   int64_t last_event_id = 0;
   std::vector<RunningJobStatus> running;
   std::vector<FailedJobStatus> failures;
+  std::vector<VariantStatus> variants;  // in the order of the file
+  std::string pause_reason;             // why it paused itself; empty when it did not
   std::string waiting;  // why no worker can take its queued jobs; a coordinator says it, no file
+  std::string problem;  // of the coordinator, e.g. that its disk is full; no file says it
 
   bool ended() const { return jobs.ended() == jobs.total(); }
+  /// Nothing more will happen before somebody does something.
+  bool paused_itself() const { return intent == "PAUSED" && !pause_reason.empty(); }
 };
 
 struct WorkerStatus {
@@ -69,6 +80,7 @@ struct ClusterStatus {
   std::vector<SweepStatus> sweeps;  // with jobs queued or running
   int queued = 0;
   std::string version;  // of the coordinator; empty when read from a file
+  std::string problem;  // of the coordinator
 };
 
 /// NOT_FOUND: no such sweep; the message lists those there are.

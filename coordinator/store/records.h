@@ -19,6 +19,7 @@ struct SweepRecord {
   std::string name, description, question;
   std::string yaml, file, folder, resolved;  // not read back by Load
   SweepIntent intent = SweepIntent::kActive;
+  std::string pause_reason, resumed_at;
   int priority = 0;
   std::string baseline;
   Resources resources;
@@ -44,13 +45,13 @@ struct JobRecord {
   uint64_t seed = 0;
   std::string key;  // not read back by Load
   JobState state = JobState::kQueued;
-  bool cancel_requested = false;
+  bool cancel_requested = false, paused = false;
   int64_t parameters = 0;  // not read back by Load
   int64_t tokens_budget = 0, tokens_done = 0;
   std::string rotation;  // not read back by Load
   std::optional<int64_t> reused_from;
   std::optional<int64_t> diverged_at_step;
-  int attempt = 0, failures = 0, losses = 0;
+  int attempt = 0, failures = 0, losses = 0, memory_failures = 0;
   int64_t ran_ms = 0;
   std::optional<std::string> ended_at;
   std::string error;

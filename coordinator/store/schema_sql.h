@@ -294,11 +294,16 @@ ORDER BY a.ended_at;
 inline constexpr char kVersion2Sql[] = R"sql(
 ALTER TABLE sweeps ADD COLUMN
   pause_reason TEXT /* why it paused itself; empty when its user did it */ NOT NULL DEFAULT '';
+ALTER TABLE sweeps ADD COLUMN
+  resumed_at TEXT /* last resumed or retried; jobs that failed before do not pause it again */
+    NOT NULL DEFAULT '';
 ALTER TABLE variants ADD COLUMN
   initial_weights TEXT /* the object that training starts from; empty = none */
     NOT NULL DEFAULT '';
 ALTER TABLE jobs ADD COLUMN
   memory_failures INTEGER /* attempts that FAILED for want of memory */ NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN
+  paused INTEGER /* 1: its user wants it to wait */ NOT NULL DEFAULT 0;
 )sql";
 
 }  // namespace gyre

@@ -16,7 +16,8 @@ Result<std::vector<SweepRecord>> LoadSweeps(const Database& database) {
       database.Prepare("SELECT id, name, question, intent, priority, baseline, "
                        "json_extract(resources, '$.gpus'), json_extract(resources, '$.cpus'), "
                        "json_extract(resources, '$.memory_bytes'), retry_attempts, "
-                       "retry_backoff_ms, timeout_ms, submitted_at, description, submitted_by "
+                       "retry_backoff_ms, timeout_ms, submitted_at, description, submitted_by, "
+                       "pause_reason, resumed_at "
                        "FROM sweeps ORDER BY id"));
   std::vector<SweepRecord> sweeps;
   while (true) {
@@ -38,6 +39,8 @@ Result<std::vector<SweepRecord>> LoadSweeps(const Database& database) {
     sweep.submitted_at = rows.Text(12);
     sweep.description = rows.Text(13);
     sweep.submitted_by = rows.Text(14);
+    sweep.pause_reason = rows.Text(15);
+    sweep.resumed_at = rows.Text(16);
     sweeps.push_back(std::move(sweep));
   }
 }
@@ -64,7 +67,8 @@ std::optional<int64_t> OptionalInt(const Statement& rows, int column) {
 
 constexpr char kJobColumns[] =
     "SELECT id, sweep_id, variant_id, seed, state, cancel_requested, tokens_budget, tokens_done, "
-    "reused_from, diverged_at_step, attempt, failures, losses, ran_ms, ended_at, error FROM jobs ";
+    "reused_from, diverged_at_step, attempt, failures, losses, ran_ms, ended_at, error, paused, "
+    "memory_failures FROM jobs ";
 
 Result<JobRecord> ReadJob(const Statement& rows) {
   JobRecord job;
@@ -84,6 +88,8 @@ Result<JobRecord> ReadJob(const Statement& rows) {
   job.ran_ms = rows.Int(13);
   if (!rows.IsNull(14)) job.ended_at = rows.Text(14);
   job.error = rows.Text(15);
+  job.paused = rows.Int(16) != 0;
+  job.memory_failures = static_cast<int>(rows.Int(17));
   return job;
 }
 

@@ -70,7 +70,8 @@ class Store {
   Result<int64_t> Insert(const JobRecord& job, Millis wall);
   Status Put(const DatasetRecord& dataset);
   Status SetName(int64_t sweep_id, const std::string& name);
-  Status SetIntent(int64_t sweep_id, SweepIntent intent);
+  /// The intent, with why and since when.
+  Status UpdateIntent(const SweepRecord& sweep);
   Result<std::string> ResolvedOf(int64_t sweep_id);
   /// A job that SUCCEEDED with this key and has points of its own.
   Result<std::optional<int64_t>> FindFinished(const std::string& key);

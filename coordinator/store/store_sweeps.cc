@@ -58,8 +58,9 @@ Status Store::SetName(int64_t sweep_id, const std::string& name) {
   return Run("UPDATE sweeps SET name = ? WHERE id = ?", name, sweep_id);
 }
 
-Status Store::SetIntent(int64_t sweep_id, SweepIntent intent) {
-  return Run("UPDATE sweeps SET intent = ? WHERE id = ?", Name(intent), sweep_id);
+Status Store::UpdateIntent(const SweepRecord& sweep) {
+  return Run("UPDATE sweeps SET intent = ?, pause_reason = ?, resumed_at = ? WHERE id = ?",
+             Name(sweep.intent), sweep.pause_reason, sweep.resumed_at, sweep.id);
 }
 
 Result<std::string> Store::ResolvedOf(int64_t sweep_id) {
@@ -83,9 +84,11 @@ Result<std::optional<int64_t>> Store::FindFinished(const std::string& key) {
 Status Store::Update(const JobRecord& job) {
   return Run(
       "UPDATE jobs SET state = ?, cancel_requested = ?, tokens_done = ?, diverged_at_step = ?, "
-      "attempt = ?, failures = ?, losses = ?, ran_ms = ?, ended_at = ?, error = ? WHERE id = ?",
+      "attempt = ?, failures = ?, losses = ?, memory_failures = ?, ran_ms = ?, ended_at = ?, "
+      "error = ?, paused = ? WHERE id = ?",
       Name(job.state), job.cancel_requested, job.tokens_done, job.diverged_at_step, job.attempt,
-      job.failures, job.losses, job.ran_ms, job.ended_at, job.error, job.id);
+      job.failures, job.losses, job.memory_failures, job.ran_ms, job.ended_at, job.error,
+      job.paused, job.id);
 }
 
 Result<int64_t> Store::Insert(const WorkerRecord& worker, Millis wall) {
