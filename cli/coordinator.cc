@@ -52,14 +52,17 @@ void AddCoordinatorCommand(CLI::App& app, int* exit_code) {
       "Everything that it has acknowledged is in the database, so it may be killed and started "
       "again at any\n"
       "time: workers reconnect by themselves and go on.\n\n"
-      "Example:\n  gyre coordinator --db results.db");
+      "To let other machines in, run once 'gyre certificates create --host NAME' and 'gyre token "
+      "create', and\n"
+      "listen on 0.0.0.0 or an address of the network.\n\n"
+      "Example:\n  gyre coordinator --db results.db\n  gyre coordinator --listen 0.0.0.0:7470");
   auto arguments = std::make_shared<Arguments>();
   arguments->server.database = GyreHome() / "results.db";
   command
       ->add_option("--listen", arguments->server.listen,
-                   "HOST:PORT, of this machine; port 0 takes a free one")
+                   "HOST:PORT; beyond this machine by TLS and token; port 0 takes a free one")
       ->capture_default_str();
-  command->add_option("--http", arguments->server.http, "HOST:PORT for /healthz (default: none)");
+  command->add_option("--http", arguments->server.http, "HOST:PORT for /healthz, this machine only (default: none)");
   command->add_option("--db", arguments->server.database,
                       "The results database (default: $GYRE_HOME/results.db)");
   // For tests and drills: durations of the lease protocol. An empty group hides them.

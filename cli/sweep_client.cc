@@ -8,7 +8,6 @@
 
 #include "gyre/v1/sweep_service.grpc.pb.h"
 #include "proto/channel.h"
-#include "proto/grpc_status.h"
 
 namespace gyre {
 namespace {
@@ -21,15 +20,6 @@ constexpr Millis kQueryDeadline{60000};
 gpr_timespec Deadline(Millis span) {
   return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
                       gpr_time_from_millis(span.count(), GPR_TIMESPAN));
-}
-
-bool IsHostAndPort(const std::string& address) {
-  const size_t colon = address.rfind(':');
-  if (colon == std::string::npos || colon == 0 || address.size() - colon > 6) return false;
-  const std::string port = address.substr(colon + 1);
-  if (port.empty() || port.find_first_not_of("0123456789") != std::string::npos) return false;
-  const int number = std::atoi(port.c_str());
-  return number > 0 && number < 65536;
 }
 
 /// Until the first attempt has succeeded or failed: a refused connection is an answer, too.
@@ -133,8 +123,7 @@ void Write(const DatasetInfo& info, v1::Dataset* out) {
 }  // namespace
 
 struct SweepClient::Connection {
-  std::string address;
-  std::shared_ptr<grpc::Channel> channel;
+  std::shared_ptr<CoordinatorChannel> channel;
   std::unique_ptr<v1::SweepService::Stub> stub;
 
   template <typename Request, typename Response>
@@ -143,22 +132,18 @@ struct SweepClient::Connection {
               const Request& request, Response* response, Millis deadline) {
     grpc::ClientContext context;
     context.set_deadline(Deadline(deadline));
-    return Explain(FromGrpcStatus((stub.get()->*method)(&context, request, response)));
+    return Explain((stub.get()->*method)(&context, request, response));
   }
 
-  /// A broken connection is told apart from a server that answers that it cannot now.
-  Status Explain(const Status& status) const {
-    const bool connected = channel->GetState(false) == GRPC_CHANNEL_READY;
-    if (status.code() == StatusCode::kUnavailable && !connected) {
-      return Unavailable("the connection to the coordinator at " + address + " broke (" +
-                         status.message() + ")");
-    }
+  Status Explain(const grpc::Status& answer) const {
+    const Status status = channel->Explain(answer);
     // Nobody here cancels calls: the server ended it when it stopped.
     if (status.code() == StatusCode::kCancelled) {
-      return Unavailable("the coordinator at " + address + " is shutting down");
+      return Unavailable("the coordinator at " + channel->address() + " is shutting down");
     }
     if (status.code() == StatusCode::kDeadlineExceeded) {
-      return DeadlineExceeded("the coordinator at " + address + " did not answer in time");
+      return DeadlineExceeded("the coordinator at " + channel->address() +
+                              " did not answer in time");
     }
     return status;
   }
@@ -170,19 +155,18 @@ SweepClient::SweepClient(std::unique_ptr<Connection> connection)
 SweepClient::~SweepClient() = default;
 
 Result<std::unique_ptr<SweepClient>> SweepClient::Connect(const std::string& address) {
-  if (!IsHostAndPort(address)) {
-    return InvalidArgument("'" + address + "' is no address of a coordinator: HOST:PORT is, like " +
-                           kDefaultCoordinator);
-  }
   auto connection = std::make_unique<Connection>();
-  connection->address = address;
-  connection->channel = OpenChannel(address);
-  if (!IsConnected(*connection->channel)) {
+  GYRE_ASSIGN_OR_RETURN(connection->channel, CoordinatorChannel::Open(address));
+  GYRE_ASSIGN_OR_RETURN(const auto channel, connection->channel->Get());
+  if (!IsConnected(*channel)) {
+    const Status why = connection->channel->Look();
+    if (why.code() == StatusCode::kFailedPrecondition) return Unavailable(why.message());
     return Unavailable("could not reach a coordinator at " + address +
+                       (why.ok() ? "" : " (" + why.message() + ")") +
                        "; start one with 'gyre coordinator', name another with --coordinator or "
                        "GYRE_COORDINATOR, or do everything on this machine with 'gyre run'");
   }
-  connection->stub = v1::SweepService::NewStub(connection->channel);
+  connection->stub = v1::SweepService::NewStub(channel);
   return std::unique_ptr<SweepClient>(new SweepClient(std::move(connection)));
 }
 
@@ -240,7 +224,7 @@ Status SweepClient::Watch(int64_t after_id,
   const auto stream = connection_->stub->WatchEvents(&context, request);
   v1::Event event;
   while (stream->Read(&event)) on_event(Read(event));
-  const Status status = FromGrpcStatus(stream->Finish());
+  const grpc::Status status = stream->Finish();
   return stop.stop_requested() ? OkStatus() : connection_->Explain(status);
 }
 

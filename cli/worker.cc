@@ -29,7 +29,9 @@ int RunWorker(const Arguments& arguments) {
   if (!worker.ok()) return Fail(worker.status());
   signals.OnSecond([&worker] { (*worker)->Abandon(); });
   const Status refused = (*worker)->Wait(signals.token());
-  LogInfo("stopping; jobs that run write a checkpoint first (once more to end at once)");
+  if (refused.ok()) {
+    LogInfo("stopping; jobs that run write a checkpoint first (once more to end at once)");
+  }
   (*worker)->Shutdown(refused.ok() ? kShutdownDeadline : Millis(0));
   signals.OnSecond({});
   if (!refused.ok()) return Fail(refused);

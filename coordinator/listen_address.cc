@@ -1,6 +1,7 @@
 #include "coordinator/listen_address.h"
 
 #include <arpa/inet.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -8,18 +9,34 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <memory>
+
+#include "access/tls_probe.h"
 
 namespace gyre {
 namespace {
 
-bool IsLoopback(const std::string& host) {
-  in_addr v4{};
-  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
-  in6_addr v6{};
-  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+/// The first address of a name; a numeric address is its own.
+Result<std::string> ToNumeric(const std::string& host) {
+  addrinfo wanted{};
+  wanted.ai_family = AF_UNSPEC;
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(host.c_str(), nullptr, &wanted, &found);
+  if (error != 0) {
+    return InvalidArgument("cannot listen on '" + host + "': no address belongs to this name (" +
+                           gai_strerror(error) + ")");
+  }
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, freeaddrinfo);
+  char text[NI_MAXHOST];
+  if (getnameinfo(found->ai_addr, found->ai_addrlen, text, sizeof text, nullptr, 0,
+                  NI_NUMERICHOST) != 0) {
+    return InvalidArgument("cannot listen on '" + host + "'");
+  }
+  return std::string(text);
 }
 
-// The socket address of a host that IsLoopback accepted.
+// The socket address of a numeric host.
 socklen_t SocketAddress(const ListenAddress& address, sockaddr_storage* storage) {
   auto* v4 = reinterpret_cast<sockaddr_in*>(storage);
   if (inet_pton(AF_INET, address.host.c_str(), &v4->sin_addr) == 1) {
@@ -41,6 +58,8 @@ std::string ListenAddress::ToString() const {
   return (is_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
+bool ListenAddress::IsLocal() const { return IsLoopbackHost(host); }
+
 Result<ListenAddress> ParseListenAddress(const std::string& text) {
   const size_t colon = text.rfind(':');
   ListenAddress address;
@@ -56,12 +75,7 @@ Result<ListenAddress> ParseListenAddress(const std::string& text) {
     address.host = address.host.substr(1, address.host.size() - 2);
   }
   if (address.host == "localhost") address.host = "127.0.0.1";
-  if (!IsLoopback(address.host)) {
-    return InvalidArgument(
-        "listening on '" + address.host +
-        "' would let other machines in, which needs TLS and tokens; they are not yet "
-        "supported. Listen on 127.0.0.1, and reach it from elsewhere through ssh -L");
-  }
+  GYRE_ASSIGN_OR_RETURN(address.host, ToNumeric(address.host));
   return address;
 }
 
@@ -80,6 +94,10 @@ Status CheckPortIsFree(const ListenAddress& address) {
     return Unavailable(
         "cannot listen on " + address.ToString() +
         ": the port is in use, perhaps by another coordinator; stop that, or choose another port");
+  }
+  if (error == EADDRNOTAVAIL) {
+    return InvalidArgument("cannot listen on " + address.ToString() +
+                           ": it is no address of this machine");
   }
   return ErrnoStatus(error, "cannot listen on " + address.ToString());
 }

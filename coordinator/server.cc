@@ -7,12 +7,14 @@
 #include <optional>
 #include <utility>
 
+#include "base/files.h"
 #include "base/log.h"
 #include "coordinator/commit_loop.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/event_feed.h"
 #include "coordinator/http.h"
 #include "coordinator/listen_address.h"
+#include "coordinator/server_credentials.h"
 #include "coordinator/sweep_parser.h"
 #include "coordinator/sweep_service.h"
 #include "coordinator/worker_service.h"
@@ -21,7 +23,7 @@
 namespace gyre {
 namespace {
 
-constexpr int kMaxThreads = 64;             // of calls that may take their time
+constexpr int kMaxThreads = 64;  // of calls that may take their time
 constexpr int64_t kShutdownDeadlineMs = 2000;
 
 void Configure(grpc::ServerBuilder* builder) {
@@ -66,7 +68,16 @@ Result<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(const Server
   std::optional<ListenAddress> http;
   if (!options.http.empty()) {
     GYRE_ASSIGN_OR_RETURN(http, ParseListenAddress(options.http));
+    if (!http->IsLocal()) {
+      return InvalidArgument("--http " + options.http +
+                             ": the page has neither TLS nor a token, so it is for this machine "
+                             "only; use 127.0.0.1, and reach it from elsewhere through ssh -L");
+    }
   }
+  GYRE_ASSIGN_OR_RETURN(
+      const auto credentials,
+      MakeServerCredentials(parts.address, options.home.empty() ? GyreHome() : options.home,
+                            clock.WallTime()));
   GYRE_RETURN_IF_ERROR(CheckPortIsFree(parts.address));
 
   GYRE_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, Store::Open(options.database));
@@ -84,7 +95,7 @@ Result<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(const Server
   grpc::ServerBuilder builder;
   Configure(&builder);
   int port = 0;
-  builder.AddListeningPort(parts.address.ToString(), grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(parts.address.ToString(), credentials, &port);
   builder.RegisterService(parts.sweeps.get());
   builder.RegisterService(parts.workers.get());
   parts.server = builder.BuildAndStart();
@@ -96,7 +107,8 @@ Result<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(const Server
     GYRE_ASSIGN_OR_RETURN(
         parts.http, HttpServer::Start(*http, [loop = parts.loop.get()] { return loop->health(); }));
   }
-  LogInfo("coordinator listens on " + parts.address.ToString() + ", database " +
+  LogInfo("coordinator listens on " + parts.address.ToString() +
+          (parts.address.IsLocal() ? "" : " with TLS and token") + ", database " +
           options.database.string());
   return server;
 }

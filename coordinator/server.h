@@ -15,22 +15,23 @@
 namespace gyre {
 
 struct ServerOptions {
-  /// HOST:PORT, only of this machine for now (127.0.0.1, localhost, [::1]). Port 0 takes a free
-  /// one.
+  /// HOST:PORT. What other machines reach (0.0.0.0, [::], an address of the network) is served with
+  /// TLS and token only. Port 0 takes a free one.
   std::string listen = "127.0.0.1:7470";
-  std::string http;  // HOST:PORT for /healthz; empty = none
+  std::string http;  // HOST:PORT for /healthz, of this machine; empty = none
   std::filesystem::path database = "results.db";
-  std::filesystem::path home;  // of data sets, objects and logs; empty = GyreHome()
+  std::filesystem::path home;  // of data sets, objects, logs, certificates; empty = GyreHome()
   Timing timing;
   SweepParser parser;  // what reads submitted files; empty = the sweep language
 };
 
 class CoordinatorServer {
  public:
-  /// Serves when it returns. INVALID_ARGUMENT: an address that cannot be, or is not of this machine
-  /// (TLS and tokens come first). UNAVAILABLE: the port is in use, or the database is by another
-  /// coordinator; the message names it. DATA_LOSS, FAILED_PRECONDITION: the file is damaged, no
-  /// database, not Gyre's, or from a newer version.
+  /// Serves when it returns. INVALID_ARGUMENT: an address that cannot be, or is not of this
+  /// machine. UNAVAILABLE: the port is in use, or the database is by another coordinator; the
+  /// message names it. FAILED_PRECONDITION: other machines reach the address, and there is no
+  /// certificate or no token. DATA_LOSS, FAILED_PRECONDITION: the file is damaged, no database, not
+  /// Gyre's, or from a newer version.
   static Result<std::unique_ptr<CoordinatorServer>> Start(const ServerOptions& options);
 
   /// Shuts down.

@@ -164,7 +164,10 @@ void Agent::Abandon() {
 }  // namespace
 
 Result<std::unique_ptr<Worker>> Worker::Start(const WorkerOptions& options) {
-  return Start(options, ConnectToCoordinator(options.coordinator, NewId()));
+  GYRE_ASSIGN_OR_RETURN(
+      auto client, ConnectToCoordinator(options.coordinator,
+                                        options.home.empty() ? GyreHome() : options.home, NewId()));
+  return Start(options, std::move(client));
 }
 
 Result<std::unique_ptr<Worker>> Worker::Start(const WorkerOptions& given,

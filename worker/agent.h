@@ -34,8 +34,9 @@ struct WorkerOptions {
 class Worker {
  public:
   /// Begins to work in the background, whether or not the coordinator can be reached already.
-  /// INVALID_ARGUMENT: options that make no sense. NOT_FOUND: no trainer. ALREADY_EXISTS: the name
-  /// is taken by a living worker of the same home. Others: the home cannot be written.
+  /// INVALID_ARGUMENT: options that make no sense, or no token for a coordinator on another
+  /// machine. NOT_FOUND: no trainer. ALREADY_EXISTS: the name is taken by a living worker of the
+  /// same home. FAILED_PRECONDITION: others can read the token. Others: the home cannot be written.
   static Result<std::unique_ptr<Worker>> Start(const WorkerOptions& options);
 
   /// The same with a client of the caller's (which then need not be connected to
@@ -49,7 +50,8 @@ class Worker {
   virtual const std::string& name() const = 0;
 
   /// Until `stop` is requested (OK), or the worker cannot go on (FAILED_PRECONDITION: the
-  /// coordinator speaks another version of the protocol, or another worker has taken the name).
+  /// coordinator speaks another version of the protocol, or another worker has taken the name;
+  /// INVALID_ARGUMENT: it does not take this worker's token).
   virtual Status Wait(std::stop_token stop) = 0;
 
   /// Takes no more jobs, has running ones write a checkpoint and reports them as STOPPED, ends the

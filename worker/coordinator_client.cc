@@ -6,7 +6,6 @@
 
 #include "gyre/v1/worker_service.grpc.pb.h"
 #include "proto/channel.h"
-#include "proto/grpc_status.h"
 #include "proto/protocol.h"
 
 namespace gyre {
@@ -65,9 +64,8 @@ Lease Read(const v1::Lease& lease) {
 
 class GrpcCoordinatorClient : public CoordinatorClient {
  public:
-  GrpcCoordinatorClient(std::shared_ptr<grpc::Channel> channel, std::string incarnation)
-      : stub_(v1::WorkerService::NewStub(std::move(channel))),
-        incarnation_(std::move(incarnation)) {}
+  GrpcCoordinatorClient(std::shared_ptr<CoordinatorChannel> channel, std::string incarnation)
+      : channel_(std::move(channel)), incarnation_(std::move(incarnation)) {}
 
   Result<Registered> Register(const Registration& registration, std::stop_token stop) override {
     v1::RegisterRequest request;
@@ -191,14 +189,16 @@ class GrpcCoordinatorClient : public CoordinatorClient {
                                                               Response*),
               const Request& request, Response* response, Millis deadline,
               const std::stop_token& stop) {
+    GYRE_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, channel_->Get());
+    const auto stub = v1::WorkerService::NewStub(channel);
     grpc::ClientContext context;
     const gpr_timespec span = gpr_time_from_millis(deadline.count(), GPR_TIMESPAN);
     context.set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), span));
     const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
-    return FromGrpcStatus((stub_.get()->*method)(&context, request, response));
+    return channel_->Explain((stub.get()->*method)(&context, request, response));
   }
 
-  std::unique_ptr<v1::WorkerService::Stub> stub_;
+  const std::shared_ptr<CoordinatorChannel> channel_;
   const std::string incarnation_;
 };
 
@@ -222,9 +222,12 @@ std::string_view OutcomeName(Outcome outcome) {
   return "UNKNOWN";
 }
 
-std::unique_ptr<CoordinatorClient> ConnectToCoordinator(const std::string& address,
-                                                        const std::string& incarnation) {
-  return std::make_unique<GrpcCoordinatorClient>(OpenChannel(address), incarnation);
+Result<std::unique_ptr<CoordinatorClient>> ConnectToCoordinator(const std::string& address,
+                                                                const std::filesystem::path& home,
+                                                                const std::string& incarnation) {
+  GYRE_ASSIGN_OR_RETURN(auto channel, CoordinatorChannel::Open(address, home));
+  return std::unique_ptr<CoordinatorClient>(
+      std::make_unique<GrpcCoordinatorClient>(std::move(channel), incarnation));
 }
 
 }  // namespace gyre

@@ -8,6 +8,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -133,8 +134,10 @@ class CoordinatorClient {
 };
 
 /// Over gRPC. Connects in the background and again whenever the connection breaks; until there is
-/// one, calls fail with UNAVAILABLE. `incarnation` goes with every call.
-std::unique_ptr<CoordinatorClient> ConnectToCoordinator(const std::string& address,
-                                                        const std::string& incarnation);
+/// one, calls fail with UNAVAILABLE. `incarnation` goes with every call. `home` is where token and
+/// authority lie; errors are those of CoordinatorChannel::Open.
+Result<std::unique_ptr<CoordinatorClient>> ConnectToCoordinator(const std::string& address,
+                                                                const std::filesystem::path& home,
+                                                                const std::string& incarnation);
 
 }  // namespace gyre

@@ -6,6 +6,17 @@
 #include "base/log.h"
 
 namespace gyre {
+namespace {
+
+// Asking again would be answered alike: another protocol, another worker of this name, a token that
+// is not the coordinator's.
+bool IsRefusal(const Status& status) {
+  return status.code() == StatusCode::kFailedPrecondition ||
+         status.code() == StatusCode::kInvalidArgument ||
+         status.code() == StatusCode::kUnimplemented;
+}
+
+}  // namespace
 
 LeaseKeeper::LeaseKeeper(CoordinatorClient& client, Registration registration, LeaseHolder& holder,
                          std::string address)
@@ -79,20 +90,14 @@ void LeaseKeeper::Register(const std::stop_token& stop) {
     changed_.notify_all();
     return;
   }
-  switch (answer.status().code()) {
-    case StatusCode::kFailedPrecondition:
-    case StatusCode::kInvalidArgument:
-    case StatusCode::kUnimplemented:
-      return Refused(answer.status());
-    default:
-      return NotAnswered(answer.status(), stop);
-  }
+  if (IsRefusal(answer.status())) return Refused(answer.status());
+  NotAnswered(answer.status(), stop);
 }
 
 void LeaseKeeper::Beat(const std::stop_token& stop) {
   const Result<std::vector<LeaseDesire>> answer = client_.Heartbeat(holder_.Held(), stop);
   if (!answer.ok()) {
-    if (answer.status().code() == StatusCode::kFailedPrecondition) return Refused(answer.status());
+    if (IsRefusal(answer.status())) return Refused(answer.status());
     if (answer.status().code() != StatusCode::kNotFound) return NotAnswered(answer.status(), stop);
     Answered();
     LogInfo("the coordinator at " + address_ + " does not know this worker; registering again");

@@ -335,15 +335,21 @@ TEST_F(ServerTest, OneDatabaseHasOneCoordinator) {
   EXPECT_THAT(status.message(), HasSubstr("results.db is in use by another coordinator"));
 }
 
-TEST_F(ServerTest, OtherMachinesAreNotLetIn) {
+TEST_F(ServerTest, OtherMachinesAreNotLetInWithoutCertificateAndToken) {
   ServerOptions open = options_;
   open.database = folder_ / "second.db";
-  for (const char* address : {"0.0.0.0:0", "192.0.2.1:7470", "[::]:0", "example.org:1"}) {
+  open.home = folder_ / "home";
+  for (const char* address : {"0.0.0.0:0", "192.0.2.1:7470", "[::]:0"}) {
     open.listen = address;
     const Status status = CoordinatorServer::Start(open).status();
-    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << address;
-    EXPECT_THAT(status.message(), HasSubstr("TLS")) << address;
+    EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition) << address;
+    EXPECT_THAT(status.message(), HasSubstr("gyre certificates create --host")) << address;
+    EXPECT_THAT(status.message(), HasSubstr("gyre token create")) << address;
   }
+  open.listen = "127.0.0.1:0";
+  open.http = "0.0.0.0:0";
+  EXPECT_THAT(CoordinatorServer::Start(open).status().message(), HasSubstr("this machine only"));
+  open.http.clear();
   for (const char* address :
        {"", "127.0.0.1", "127.0.0.1:", ":1", "127.0.0.1:65536", "127.0.0.1:1x"}) {
     open.listen = address;

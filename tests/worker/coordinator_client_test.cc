@@ -86,7 +86,7 @@ class CoordinatorClientTest : public ::testing::Test {
     ASSERT_NE(server_, nullptr);
   }
   std::unique_ptr<CoordinatorClient> Connect() {
-    return ConnectToCoordinator("127.0.0.1:" + std::to_string(port_), "me");
+    return *ConnectToCoordinator("127.0.0.1:" + std::to_string(port_), "/nowhere", "me");
   }
 
   Service service_;
