@@ -6,14 +6,25 @@
 namespace gyre {
 namespace {
 
-std::string RotationJson(const std::vector<LayerPosition>& positions) {
+Json LayerJson(const LayerPosition& position) {
+  Json layer = {{"frequencies", position.rotation.frequencies},
+                {"attention_factor", position.rotation.attention_factor},
+                {"pairs", position.rotation.pairs}};
+  if (!position.alibi_slopes.empty()) layer["alibi_slopes"] = position.alibi_slopes;
+  if (position.window > 0) layer["window"] = position.window;
+  return layer;
+}
+
+/// Per layer what training begins with, and under "switches" what it changes to and when.
+std::string RotationJson(const Variant& variant) {
   Json layers = Json::array();
-  for (const LayerPosition& position : positions) {
-    Json layer = {{"frequencies", position.rotation.frequencies},
-                  {"attention_factor", position.rotation.attention_factor},
-                  {"pairs", position.rotation.pairs}};
-    if (!position.alibi_slopes.empty()) layer["alibi_slopes"] = position.alibi_slopes;
-    if (position.window > 0) layer["window"] = position.window;
+  for (size_t l = 0; l < variant.positions.size(); ++l) {
+    Json layer = LayerJson(variant.positions[l]);
+    for (size_t i = 0; i < variant.switched.size(); ++i) {
+      Json after = {{"at", variant.config.position.switches[i].at}};
+      after.update(LayerJson(variant.switched[i][l]));
+      layer["switches"].push_back(std::move(after));
+    }
     layers.push_back(std::move(layer));
   }
   return layers.dump();
@@ -35,7 +46,7 @@ PreparedVariant PrepareVariant(const Variant& variant) {
   }
   prepared.parameters = ParameterCount(variant.config.model);
   prepared.tokens_budget = variant.config.train.tokens;
-  prepared.rotation = RotationJson(variant.positions);
+  prepared.rotation = RotationJson(variant);
   return prepared;
 }
 

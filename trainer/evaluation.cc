@@ -3,8 +3,21 @@
 #include <algorithm>
 
 namespace gyre {
+namespace {
 
-Result<LossSum> EvaluateLoss(const Windows& windows, int64_t sample, int rows, Model* model) {
+void AddTo(std::vector<LossSum>* buckets, const std::vector<int>& edges, int64_t place,
+           double nats) {
+  if (edges.empty()) return;
+  const auto after = std::upper_bound(edges.begin(), edges.end(), place);
+  LossSum& bucket = (*buckets)[static_cast<size_t>(after - edges.begin()) - 1];
+  bucket.nats += nats;
+  ++bucket.targets;
+}
+
+}  // namespace
+
+Result<LossSum> EvaluateLoss(const Windows& windows, int64_t sample, int rows, Model* model,
+                             LossBuckets* buckets) {
   LossSum sum;
   Batch batch;
   std::vector<float> nll;
@@ -13,10 +26,19 @@ Result<LossSum> EvaluateLoss(const Windows& windows, int64_t sample, int rows, M
     GYRE_RETURN_IF_ERROR(windows.Fill(sample, first, now, &batch));
     nll.resize(batch.targets.size());
     GYRE_RETURN_IF_ERROR(model->Evaluate(batch, nll));
+    const auto length = static_cast<size_t>(batch.length);
+    int64_t document = 0;
     for (size_t i = 0; i < nll.size(); ++i) {
+      const size_t place = i % length;
+      if (buckets != nullptr && place == 0) {
+        document = windows.DocumentLength(sample, first + static_cast<int64_t>(i / length));
+      }
       if (batch.targets[i] < 0) continue;
       sum.nats += nll[i];
       ++sum.targets;
+      if (buckets == nullptr) continue;
+      AddTo(&buckets->by_position, buckets->position_edges, static_cast<int64_t>(place), nll[i]);
+      AddTo(&buckets->by_document, buckets->document_edges, document, nll[i]);
     }
   }
   return sum;

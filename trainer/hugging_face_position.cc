@@ -52,7 +52,8 @@ void ParseGyre(const Json& json, HuggingFaceConfig* config, Status* status) {
   JsonReader in(json, "gyre", status);
   PositionConfig& position = config->position;
   if (const Json* block = in.Object("position"); block != nullptr) {
-    position = {.common = {}, .layers = {}, .windows = position.windows};
+    position.common = {};
+    position.layers.clear();
     ParseEncoding(*block, "gyre.position", /*common=*/true, status, &position.common);
     if (const auto layers = block->find("layers"); layers != block->end() && layers->is_array()) {
       for (const Json& own : *layers) {

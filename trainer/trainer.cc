@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <new>
-#include <numbers>
 #include <utility>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "trainer/data/batches.h"
 #include "trainer/data/windows.h"
 #include "trainer/evaluation.h"
+#include "trainer/final_evaluation.h"
 #include "trainer/model/model.h"
 #include "trainer/peak_memory.h"
 #include "trainer/schedule.h"
@@ -25,12 +25,6 @@ namespace gyre {
 namespace {
 
 constexpr Millis kProgressInterval{250};
-
-struct ValidationSet {
-  std::string name;
-  std::unique_ptr<Dataset> dataset;
-  std::unique_ptr<Windows> windows;
-};
 
 Status CheckJob(const TrainerJob& job) {
   const TrainConfig& train = job.config.train;
@@ -83,11 +77,11 @@ class Run {
 
   Status OpenData();
   Status CreateModel();
+  Status SwitchPositions();
   Status Start();
   Result<Update> UpdateOnce();
   Status Report(const Update& update);
   Status Sample();
-  Status EvaluateWhole();
   Status Checkpoint(bool weights_only);
   void Progress(double loss);
   void Point(const std::string& metric, double value) {
@@ -107,7 +101,8 @@ class Run {
   std::vector<ValidationSet> validation_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Model> model_;
-  int micro_batch_ = 1;  // rows
+  const PositionConfig* position_ = nullptr;  // what the model has
+  int micro_batch_ = 1;                       // rows
   Batch batch_;
   int64_t step_ = 0, first_step_ = 0, checkpoint_step_ = -1;
   Millis started_{0}, last_progress_{0};
@@ -155,7 +150,18 @@ Status Run::CreateModel() {
   GYRE_ASSIGN_OR_RETURN(
       model_, Model::Create(config.model, std::move(positions), backend_.get(), micro_batch_,
                             config.data.context, /*training=*/true));
+  position_ = &config.position;
   return OkStatus();
+}
+
+// The encoding in force after `step_`; a function of the step, so that a resumed job has it too.
+Status Run::SwitchPositions() {
+  const PositionConfig* now = &PositionInForce(job_.config.position, tokens());
+  if (now == position_) return OkStatus();
+  position_ = now;
+  GYRE_ASSIGN_OR_RETURN(const auto positions,
+                        ResolvePositions(*now, job_.config.model, job_.config.data.context));
+  return model_->SetPositions(positions);
 }
 
 // Weights, and the points of step 0 unless an earlier attempt has reported them.
@@ -173,7 +179,7 @@ Status Run::Start() {
                               ": it is at step " + std::to_string(place.step) + " and " +
                               std::to_string(place.tokens) + " tokens, which this job never is");
   }
-  return OkStatus();
+  return SwitchPositions();
 }
 
 Result<Update> Run::UpdateOnce() {
@@ -217,19 +223,6 @@ Status Run::Sample() {
     GYRE_ASSIGN_OR_RETURN(const LossSum sum,
                           EvaluateLoss(*set.windows, sample, micro_batch_, model_.get()));
     Point(set.name + "/loss_sample", sum.nats / static_cast<double>(sum.targets));
-  }
-  return OkStatus();
-}
-
-Status Run::EvaluateWhole() {
-  for (const ValidationSet& set : validation_) {
-    GYRE_ASSIGN_OR_RETURN(const LossSum sum, EvaluateLoss(*set.windows, set.windows->count(),
-                                                          micro_batch_, model_.get()));
-    const double loss = sum.nats / static_cast<double>(sum.targets);
-    Point(set.name + "/loss", loss);
-    Point(set.name + "/perplexity", std::exp(loss));
-    const auto bytes = static_cast<double>(set.dataset->info().bytes);
-    if (bytes > 0) Point(set.name + "/bits_per_byte", sum.nats / std::numbers::ln2 / bytes);
   }
   return OkStatus();
 }
@@ -283,12 +276,15 @@ Result<TrainOutcome> Run::Train() {
     }
     ++step_;
     GYRE_ASSIGN_OR_RETURN(const Update update, UpdateOnce());
+    GYRE_RETURN_IF_ERROR(SwitchPositions());
     GYRE_RETURN_IF_ERROR(Report(update));
     if (!update.finite()) return Diverged();
     if (CheckpointsAt(job_.config.train, step_))
       GYRE_RETURN_IF_ERROR(Checkpoint(/*weights_only=*/false));
   }
-  GYRE_RETURN_IF_ERROR(EvaluateWhole());
+  GYRE_RETURN_IF_ERROR(EvaluateAtTheEnd(
+      job_.config, micro_batch_, tokens(), validation_, backend_.get(), model_.get(),
+      [this](const std::string& metric, double value) { Point(metric, value); }));
   GYRE_RETURN_IF_ERROR(Checkpoint(/*weights_only=*/true));
   return Outcome();
 }

@@ -71,7 +71,7 @@ struct TrainOptions {
 ///   train/loss                     at the steps of ReportsLossAt (schedule.h): the batch of that
 ///   update train/learning_rate, train/gradient_norm     at the evaluated steps but 0
 ///   SET/loss_sample                at the evaluated steps
-///   SET/loss, SET/perplexity, SET/bits_per_byte  at the end, from the whole set
+///   what final_evaluation.h lists  at the end, from the whole sets
 /// A damaged checkpoint is DATA_LOSS, one of another job FAILED_PRECONDITION; a missing data set
 /// NOT_FOUND; out of memory or a full disk RESOURCE_EXHAUSTED.
 Result<TrainOutcome> Train(const TrainerJob& job, const TrainOptions& options,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <unordered_map>
 
 #include "sweeps/spec/identity.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int64_t kUncountable = std::numeric_limits<int64_t>::max();
 constexpr size_t kMostTwinNotes = 20;
+const int kSwitch = FieldIndexOrDie("position.switch");
 
 // Where the sweep becomes large: the grid if there is one, else the seeds or the variants.
 const TextPlace& PlaceOfCount(const SweepDraft& draft) {
@@ -53,6 +55,7 @@ class Expander {
     Seeds();
     Jobs();
     OverwritingNotes();
+    for (const auto& [note, names] : switching_) context_.notes->Add(List(names) + ": " + note);
     return std::move(spec_);
   }
 
@@ -100,11 +103,28 @@ class Expander {
     origins_.emplace_back(v, grid_place);
     // Once something is wrong, points are only checked.
     if (context_.faults->count() > 0) return;
+    NoteSwitches(point, name, resolved.config);
     Variant made;
     made.name = std::move(name);
     made.config = std::move(resolved.config);
     made.positions = std::move(resolved.positions);
+    made.switched = std::move(resolved.switched);
     spec_.variants.push_back(std::move(made));
+  }
+
+  void NoteSwitches(const GridPoint& point, const std::string& name, const JobConfig& config) {
+    const Setting* setting = point.At(kSwitch);
+    if (setting == nullptr) return;
+    for (size_t i = 0; i < config.position.switches.size(); ++i) {
+      const int64_t at = config.position.switches[i].at, batch = config.train.batch_tokens;
+      const int64_t step = at / batch + (at % batch != 0);
+      std::string note =
+          "from step " + WithSeparators(step) + " (" + WithSeparators(step * batch) + " tokens) on";
+      for (const auto& [field, own] : setting->overrides[i].settings) {
+        note += ", " + std::string(AllFields()[field].path) + " is " + own->value.dump();
+      }
+      switching_[note].push_back(name);
+    }
   }
 
   bool IsExcluded(const GridPoint& point, const JobConfig& config) {
@@ -306,6 +326,7 @@ class Expander {
   PointResolver resolver_;
   std::vector<std::pair<size_t, size_t>> origins_;  // of each point: variant and place in the grid
   std::unordered_map<std::string, int> by_name_;
+  std::map<std::string, std::vector<std::string>> switching_;  // variants by what changes
   std::unordered_map<std::string, std::string> hashes_;  // by request key; empty = not prepared
 };
 

@@ -53,23 +53,36 @@ std::string EffectOf(const LayerPosition& layer, const EncodingConfig& encoding)
 }
 
 // Effects of the layers, each once, with how many layers in a row have it.
-Json PositionsOf(const Variant& variant) {
-  const PositionConfig& position = variant.config.position;
+Json EffectsOf(const PositionConfig& position, const std::vector<LayerPosition>& positions) {
   const auto encoding = [&](size_t i) -> const EncodingConfig& {
     return position.layers.empty() ? position.common : position.layers[i];
   };
   Json runs = Json::array();
-  const size_t layers = variant.positions.size();
+  const size_t layers = positions.size();
   for (size_t begin = 0, end = 0; begin < layers; begin = end) {
-    const std::string effect = EffectOf(variant.positions[begin], encoding(begin));
+    const std::string effect = EffectOf(positions[begin], encoding(begin));
     for (end = begin + 1; end < layers; ++end) {
-      const bool same =
-          variant.positions[end] == variant.positions[begin] && encoding(end) == encoding(begin);
-      if (!same && EffectOf(variant.positions[end], encoding(end)) != effect) break;
+      const bool same = positions[end] == positions[begin] && encoding(end) == encoding(begin);
+      if (!same && EffectOf(positions[end], encoding(end)) != effect) break;
     }
     runs.push_back({end - begin, effect});
   }
   return runs;
+}
+
+// A switch is the rule: from which step on which effect. One that changes nothing is none.
+Json SwitchesOf(const Variant& variant) {
+  Json switches = Json::array();
+  Json in_force = EffectsOf(variant.config.position, variant.positions);
+  for (size_t i = 0; i < variant.switched.size(); ++i) {
+    const PositionSwitch& change = variant.config.position.switches[i];
+    Json effects = EffectsOf(change.to, variant.switched[i]);
+    if (effects == in_force) continue;
+    const int64_t batch = variant.config.train.batch_tokens;
+    switches.push_back({change.at / batch + (change.at % batch != 0), effects});
+    in_force = std::move(effects);
+  }
+  return switches;
 }
 
 }  // namespace
@@ -90,7 +103,10 @@ std::string VariantIdentity(const Variant& variant, const std::string& train,
   config.train.checkpoint_every = 0;
   Json identity = ToJson(config);
   identity["numerics"] = kNumericsVersion;
-  identity["position"] = PositionsOf(variant);
+  identity["position"] = EffectsOf(variant.config.position, variant.positions);
+  if (Json switches = SwitchesOf(variant); !switches.empty()) {
+    identity["switch"] = std::move(switches);
+  }
   identity["data"]["train"] = train;
   identity["data"]["validation"] = validation;
   return Sha256Hex(identity.dump());

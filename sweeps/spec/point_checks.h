@@ -43,6 +43,8 @@ class PointChecks {
 void ResolveModel(PointChecks* checks, ModelConfig* model);
 void ResolvePosition(PointChecks* checks, const ModelConfig& model, PositionConfig* position,
                      Notes* notes);
+/// After the others: a switch goes from the block's encoding to one within the budget.
+void ResolveSwitches(PointChecks* checks, JobConfig* config, Notes* notes);
 void ResolveTraining(PointChecks* checks, JobConfig* config);
 
 /// Sequences computed at once, from the shapes alone: the largest divisor of the batch whose

@@ -16,6 +16,7 @@ const int kTokenizer = FieldIndexOrDie("data.tokenizer");
 const int kType = FieldIndexOrDie("position.type");
 const int kP = FieldIndexOrDie("position.p");
 const int kLayers = FieldIndexOrDie("position.layers");
+const int kSwitch = FieldIndexOrDie("position.switch");
 const int kHeadDim = FieldIndexOrDie("model.head_dim");
 
 // The held-out part of the training text, under the name that RequestsOf gives it.
@@ -89,14 +90,20 @@ ResolvedPoint PointResolver::Resolve(const GridPoint& point) {
   ResolveModel(&checks, &config.model);
   ResolveTraining(&checks, &config);
   ResolvePosition(&checks, config.model, &config.position, notes_);
+  ResolveSwitches(&checks, &config, notes_);
   if (!resolved.faults.empty()) return resolved;
 
-  Result<std::vector<LayerPosition>> positions =
-      ResolvePositions(config.position, config.model, config.data.context);
-  if (positions.ok()) {
-    resolved.positions = *std::move(positions);
-  } else {
-    checks.Add({kLayers, kP, kType, kHeadDim}, positions.status().message());
+  const auto positions_of = [&](const PositionConfig& position, std::vector<LayerPosition>* of) {
+    auto positions = ResolvePositions(position, config.model, config.data.context);
+    if (positions.ok()) {
+      *of = *std::move(positions);
+    } else {
+      checks.Add({kSwitch, kLayers, kP, kType, kHeadDim}, positions.status().message());
+    }
+  };
+  positions_of(config.position, &resolved.positions);
+  for (const PositionSwitch& change : config.position.switches) {
+    positions_of(change.to, &resolved.switched.emplace_back());
   }
   return resolved;
 }

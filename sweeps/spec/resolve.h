@@ -22,7 +22,8 @@ struct PointFault {
 
 struct ResolvedPoint {
   JobConfig config;
-  std::vector<LayerPosition> positions;  // empty where there are faults
+  std::vector<LayerPosition> positions;              // empty where there are faults
+  std::vector<std::vector<LayerPosition>> switched;  // the same after each switch
   std::vector<PointFault> faults;
 };
 

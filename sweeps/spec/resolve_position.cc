@@ -36,6 +36,8 @@ const int kBetaFast = FieldIndexOrDie("position.scaling.beta_fast");
 const int kBetaSlow = FieldIndexOrDie("position.scaling.beta_slow");
 const int kAttentionFactor = FieldIndexOrDie("position.scaling.attention_factor");
 const int kLayers = FieldIndexOrDie("position.layers");
+const int kSwitch = FieldIndexOrDie("position.switch");
+const int kTokens = FieldIndexOrDie("train.tokens");
 const int kRopeParameters = FieldIndexOrDie("position.rope_parameters");
 const int kNoRopeLayers = FieldIndexOrDie("position.no_rope_layers");
 const int kNoRopeInterval = FieldIndexOrDie("position.no_rope_layer_interval");
@@ -297,6 +299,24 @@ void ResolvePosition(PointChecks* checks, const ModelConfig& model, PositionConf
     if (point.Written(kWindow) == checks->point().Written(kWindow)) continue;
     if (position->windows.empty()) position->windows.assign(layers, model.sliding_window);
     position->windows[layer] = window;
+  }
+}
+
+void ResolveSwitches(PointChecks* checks, JobConfig* config, Notes* notes) {
+  const Setting* setting = checks->point().At(kSwitch);
+  if (setting == nullptr) return;
+  GridPoint in_force = checks->point();
+  for (const LayerOverride& change : setting->overrides) {
+    if (change.at > config->train.tokens) {
+      checks->Add({kSwitch, kTokens}, "position.switch.at " + std::to_string(change.at) +
+                                          " lies beyond train.tokens " +
+                                          std::to_string(config->train.tokens));
+    }
+    in_force.Overlay(change.settings);
+    PointChecks own(in_force, change.place, checks->faults());
+    PositionSwitch& made = config->position.switches.emplace_back();
+    made.at = change.at;
+    ResolvePosition(&own, config->model, &made.to, notes);
   }
 }
 

@@ -48,6 +48,9 @@ const int kPrecision = FieldIndexOrDie("train.precision");
 const int kCheckpoint = FieldIndexOrDie("train.checkpoint_every");
 const int kEvery = FieldIndexOrDie("evaluate.every");
 const int kEvaluateTokens = FieldIndexOrDie("evaluate.tokens");
+const int kContexts = FieldIndexOrDie("evaluate.contexts");
+const int kPositions = FieldIndexOrDie("evaluate.positions");
+const int kDocumentLengths = FieldIndexOrDie("evaluate.document_lengths");
 
 std::string Text(int64_t value) { return std::to_string(value); }
 
@@ -160,6 +163,9 @@ void ResolveTraining(PointChecks* checks, JobConfig* config) {
   train.checkpoint_every = checks->Get(kCheckpoint, Share(train.tokens, 10));
   config->evaluate.every = checks->Get(kEvery, Share(train.tokens, 5));
   config->evaluate.tokens = checks->Get(kEvaluateTokens, kDefaultEvaluateTokens);
+  config->evaluate.contexts = checks->Get(kContexts, std::vector<int>());
+  config->evaluate.positions = checks->Get(kPositions, std::vector<int>());
+  config->evaluate.document_lengths = checks->Get(kDocumentLengths, std::vector<int>());
 }
 
 int MicroBatchFor(const ModelConfig& model, int context, int64_t sequences) {

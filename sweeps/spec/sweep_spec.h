@@ -34,6 +34,8 @@ struct Variant {
   std::string name;  // "RoPE lr=0.001"
   JobConfig config;
   std::vector<LayerPosition> positions;  // one a layer
+  /// The same after each of config.position.switches.
+  std::vector<std::vector<LayerPosition>> switched;
   // Hashes of the data sets it trains on and is evaluated on (by name of the set), from
   // SpecOptions::dataset_hashes; empty where one is not prepared.
   std::string train_dataset;

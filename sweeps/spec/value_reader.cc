@@ -54,7 +54,11 @@ class ValueReader {
       case FieldKind::kFlags:
       case FieldKind::kLayerTypes:
         return ReadPerLayer(ref);
+      case FieldKind::kLengths:
+      case FieldKind::kEdges:
+        return ReadAscending(ref);
       case FieldKind::kLayers:
+      case FieldKind::kSwitch:
       case FieldKind::kRope:
       case FieldKind::kAny:
         break;
@@ -70,9 +74,17 @@ class ValueReader {
   }
 
   const char* Wanted() const {
-    if (field_.kind == FieldKind::kCount || field_.kind == FieldKind::kBand)
-      return "a whole number";
-    return field_.kind == FieldKind::kCountOrAuto ? "auto or a whole number" : "a number";
+    switch (field_.kind) {
+      case FieldKind::kCount:
+      case FieldKind::kBand:
+      case FieldKind::kLengths:
+      case FieldKind::kEdges:
+        return "a whole number";
+      case FieldKind::kCountOrAuto:
+        return "auto or a whole number";
+      default:
+        return "a number";
+    }
   }
 
   // A null of JSON stands for a fault here: no number reads as null.
@@ -175,6 +187,27 @@ class ValueReader {
       return Fault(ref.place, "[a, b) keeps the pairs from a to b - 1, so a must be below b");
     }
     return band;
+  }
+
+  std::optional<Json> ReadAscending(const YamlRef& ref) {
+    if (!ref.node->IsSequence() || ref.node->items.empty()) {
+      return Fault(ref.place,
+                   "must be " + DescribeType(field_) + ", and is " + DescribeNode(*ref.node));
+    }
+    Json values = Json::array();
+    for (const YamlRef& item : ref.node->items) {
+      auto value = ReadCount(item);
+      if (!value) return std::nullopt;
+      if (!values.empty() && *value <= values.back()) {
+        return Fault(item.place,
+                     "must ascend, and has " + value->dump() + " after " + values.back().dump());
+      }
+      values.push_back(std::move(*value));
+    }
+    if (field_.kind == FieldKind::kEdges && values.front() != 0) {
+      return Fault(ref.place, "must begin with 0, so that the buckets hold everything");
+    }
+    return values;
   }
 
   std::optional<Json> ReadPerLayer(const YamlRef& ref) {

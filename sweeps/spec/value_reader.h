@@ -14,7 +14,8 @@
 namespace gyre {
 
 /// The value, null for an explicit null; nothing if there was a fault (then it is reported, under
-/// the name `path`). Not for kLayers and kRope, whose items are blocks of their own. `corpora` are
+/// the name `path`). Not for kLayers, kSwitch and kRope, whose items are blocks
+/// of their own. `corpora` are
 /// the names of users' own corpora.
 std::optional<Json> ReadValue(const Field& field, const std::string& path, const YamlRef& ref,
                               const std::vector<std::string>& corpora, Faults* faults);

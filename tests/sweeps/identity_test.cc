@@ -53,12 +53,37 @@ TEST(IdentityTest, WhatIsDifferentWork) {
       "  train: {micro_batch: 1}\n",
       "  train: {optimizer: {lr: 2e-3}}\n",
       "  evaluate: {every: 2M}\n",
+      "  evaluate: {contexts: [1024]}\n",
+      "  evaluate: {positions: [0, 1024]}\n",
+      "  evaluate: {document_lengths: [0, 1024]}\n",
       // The same frequencies up to the original length, another rule beyond it.
       "  position: {scaling: {type: dynamic, factor: 2, original_max_position_embeddings: 512}}\n",
       "  position: {scaling: {type: dynamic, factor: 4, original_max_position_embeddings: 512}}\n",
       "  position: {scaling: {type: yarn, factor: 4, original_max_position_embeddings: 512}}\n",
   };
   for (const std::string& rest : different) EXPECT_TRUE(keys.insert(KeyWith(rest)).second) << rest;
+}
+
+TEST(IdentityTest, ASwitchIsARule) {
+  const auto switched = [](const std::string& text) {
+    return KeyWith("  position: {theta: 10000, switch: " + text + "}\n");
+  };
+  const std::string once = switched("{at: 1M, to: {p: 0.75}}");
+  // 1M is no multiple of the batch's 16,384 tokens: what counts is the step.
+  EXPECT_EQ(switched("[{at: 999_999, to: {p: 75%, theta: 1e4}}]"), once);
+  EXPECT_EQ(switched("{at: 1M, to: {p: 1}}"), KeyWith(""));
+  std::set<std::string> keys = {once, KeyWith(""), KeyWith("  position: {p: 0.75}\n")};
+  for (const char* other : {"{at: 2M, to: {p: 0.75}}", "{at: 1M, to: {p: 0.5}}",
+                            "[{at: 1M, to: {p: 0.75}}, {at: 2M, to: {p: 1}}]"}) {
+    EXPECT_TRUE(keys.insert(switched(other)).second) << other;
+  }
+}
+
+// As version 0.1.0 made it: results of existing jobs are found again.
+TEST(IdentityTest, KeysOfJobsThatSayNothingNewStay) {
+  EXPECT_EQ(KeyWith(""), "4b55002e8841056fb6dc4318faef52b7def6397ce6fa8a033438cd6ff760f3b7");
+  EXPECT_EQ(KeyWith("  position: {p: 0.75, layers: [{layers: 1, type: nope}]}\n"),
+            "2f813d500166640f11d70715c6d411b8b62715adae01439a9716ded76bc762a4");
 }
 
 TEST(IdentityTest, WhatChangesNoPoint) {

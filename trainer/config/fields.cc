@@ -126,6 +126,12 @@ std::string DescribeType(const Field& field) {
       return "a source, or a list of sources";
     case FieldKind::kSources:
       return "a mapping from names to sources";
+    case FieldKind::kLengths:
+      return "an ascending list of whole numbers, each" + range;
+    case FieldKind::kEdges:
+      return "an ascending list of whole numbers that begins with 0";
+    case FieldKind::kSwitch:
+      return "a mapping, or a list of them";
     case FieldKind::kTokenizer:
       return "a tokenizer";
     case FieldKind::kLayers:

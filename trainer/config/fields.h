@@ -27,6 +27,9 @@ enum class FieldKind {
   kBand,         // two whole numbers [a, b)
   kSource,       // corpus, path, glob, or a list of them
   kSources,      // mapping from a name to a source
+  kLengths,      // ascending list of whole numbers
+  kEdges,        // the same, from 0 on
+  kSwitch,       // {at, to}, or a list of them
   kTokenizer,    // "bytes"; a path or a mapping later
   kLayers,       // list of per-layer overrides
   kFlags,        // list of 0 and 1, one a layer

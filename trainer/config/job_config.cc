@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <set>
-#include <type_traits>
 #include <utility>
 
+#include "trainer/config/json_archive.h"
+
 namespace gyre {
-namespace {
+namespace config_json {
 
 // Each struct names its keys once, in a Fields() below; a Writer and a Reader walk that same list,
-// so that the two directions cannot drift apart.
+// so that the two directions cannot drift apart (json_archive.h).
 
 template <typename T>
 void Fields(T& archive, ModelConfig& model);
@@ -31,111 +32,6 @@ template <typename T>
 void Fields(T& archive, EvaluateConfig& evaluate);
 template <typename T>
 void Fields(T& archive, JobConfig& config);
-
-class Writer {
- public:
-  template <typename T>
-  void Field(const char* key, T& value) {
-    if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string> ||
-                  std::is_same_v<T, Json>) {
-      json_[key] = value;
-    } else {
-      Writer inner;
-      Fields(inner, value);
-      json_[key] = inner.Take();
-    }
-  }
-  void Put(const char* key, Json value) { json_[key] = std::move(value); }
-  Json Take() { return std::move(json_); }
-
- private:
-  Json json_ = Json::object();
-};
-
-class Reader {
- public:
-  Reader(const Json& json, std::string path) : json_(json), path_(std::move(path)) {
-    if (!json_.is_object()) Fail("must be an object");
-  }
-
-  template <typename T>
-  void Field(const char* key, T& value) {
-    const Json* json = Take(key);
-    if (json == nullptr) return;
-    const std::string path = PathOf(key);
-    if constexpr (std::is_same_v<T, Json>) {
-      value = *json;
-    } else if constexpr (std::is_same_v<T, bool>) {
-      if (!json->is_boolean()) return Fail(path + " must be true or false");
-      value = json->get<bool>();
-    } else if constexpr (std::is_integral_v<T>) {
-      if (!Integer(*json, &value)) Fail(path + " must be a whole number");
-    } else if constexpr (std::is_floating_point_v<T>) {
-      if (!json->is_number()) return Fail(path + " must be a number");
-      value = json->get<T>();
-    } else if constexpr (std::is_same_v<T, std::string>) {
-      if (!json->is_string()) return Fail(path + " must be a string");
-      value = json->get<std::string>();
-    } else {
-      Reader inner(*json, path);
-      Fields(inner, value);
-      if (Status status = inner.Finish(); !status.ok()) Keep(std::move(status));
-    }
-  }
-
-  template <typename T>
-  static bool Integer(const Json& json, T* value) {
-    if (!json.is_number_integer()) return false;
-    if (json.is_number_unsigned()) {
-      const uint64_t number = json.get<uint64_t>();
-      if (!std::in_range<T>(number)) return false;
-      *value = static_cast<T>(number);
-      return true;
-    }
-    const int64_t number = json.get<int64_t>();
-    if (!std::in_range<T>(number)) return false;
-    *value = static_cast<T>(number);
-    return true;
-  }
-
-  /// The value of a key that must be there, or null after a failure.
-  const Json* Take(const char* key) {
-    if (!status_.ok()) return nullptr;
-    seen_.insert(key);
-    const auto found = json_.find(key);
-    if (found == json_.end()) {
-      Fail(PathOf(key) + " is missing");
-      return nullptr;
-    }
-    return &*found;
-  }
-  std::string PathOf(const std::string& key) const {
-    return path_.empty() ? key : path_ + "." + key;
-  }
-
-  void Fail(std::string message) {
-    if (message == "must be an object")
-      message = (path_.empty() ? "the job" : path_) + " " + message;
-    Keep(InvalidArgument(std::move(message)));
-  }
-  void Keep(Status status) {
-    if (status_.ok()) status_ = std::move(status);
-  }
-
-  Status Finish() {
-    if (!status_.ok()) return status_;
-    for (const auto& [key, value] : json_.items()) {
-      if (!seen_.contains(key)) return InvalidArgument("unknown key " + PathOf(key));
-    }
-    return OkStatus();
-  }
-
- private:
-  const Json& json_;
-  std::string path_;
-  std::set<std::string> seen_;
-  Status status_;
-};
 
 // A window of 0 (no limit) is null in JSON.
 void Window(Writer& writer, int& window) {
@@ -257,6 +153,32 @@ void Layers(Reader& reader, PositionConfig& position) {
   }
 }
 
+// `switch` is a list of {"at": tokens, "to": {a position block}}, and not there without one.
+void Switches(Writer& writer, PositionConfig& position) {
+  if (position.switches.empty()) return;
+  Json list = Json::array();
+  for (PositionSwitch& change : position.switches) {
+    Writer item;
+    item.Field("at", change.at);
+    item.Field("to", change.to);
+    list.push_back(item.Take());
+  }
+  writer.Put("switch", std::move(list));
+}
+void Switches(Reader& reader, PositionConfig& position) {
+  position.switches.clear();
+  const Json* list = reader.TakeOptional("switch");
+  if (list == nullptr) return;
+  if (!list->is_array()) return reader.Fail(reader.PathOf("switch") + " must be a list");
+  for (size_t i = 0; i < list->size(); ++i) {
+    Reader item((*list)[i], reader.PathOf("switch[" + std::to_string(i) + "]"));
+    PositionSwitch& change = position.switches.emplace_back();
+    item.Field("at", change.at);
+    item.Field("to", change.to);
+    if (Status status = item.Finish(); !status.ok()) return reader.Keep(std::move(status));
+  }
+}
+
 template <typename T>
 void Fields(T& archive, ModelConfig& model) {
   archive.Field("model_type", model.model_type);
@@ -300,6 +222,7 @@ template <typename T>
 void Fields(T& archive, PositionConfig& position) {
   Fields(archive, position.common);
   Layers(archive, position);
+  Switches(archive, position);
 }
 
 template <typename T>
@@ -338,12 +261,16 @@ void Fields(T& archive, TrainConfig& train) {
   archive.Field("schedule", train.schedule);
   archive.Field("precision", train.precision);
   archive.Field("checkpoint_every", train.checkpoint_every);
+  archive.OptionalField("init_from", train.init_from);
 }
 
 template <typename T>
 void Fields(T& archive, EvaluateConfig& evaluate) {
   archive.Field("every", evaluate.every);
   archive.Field("tokens", evaluate.tokens);
+  archive.OptionalField("contexts", evaluate.contexts);
+  archive.OptionalField("positions", evaluate.positions);
+  archive.OptionalField("document_lengths", evaluate.document_lengths);
 }
 
 template <typename T>
@@ -363,17 +290,17 @@ Json Write(const T& value) {
   return writer.Take();
 }
 
-}  // namespace
+}  // namespace config_json
 
 Result<JobConfig> JobConfigFromJson(const Json& json) {
   JobConfig config;
-  Reader reader(json, "");
-  Fields(reader, config);
+  config_json::Reader reader(json, "");
+  config_json::Fields(reader, config);
   GYRE_RETURN_IF_ERROR(reader.Finish());
   return config;
 }
 
-Json ToJson(const JobConfig& config) { return Write(config); }
+Json ToJson(const JobConfig& config) { return config_json::Write(config); }
 
 int64_t TotalSteps(const TrainConfig& train) {
   if (train.batch_tokens <= 0) return 0;
@@ -394,13 +321,13 @@ int64_t ParameterCount(const ModelConfig& model) {
 
 Result<TrainerJob> TrainerJobFromJson(const Json& json) {
   TrainerJob job;
-  Reader reader(json, "");
+  config_json::Reader reader(json, "");
   reader.Field("config", job.config);
   reader.Field("seed", job.seed);
   reader.Field("key", job.key);
   reader.Field("initial_weights", job.initial_weights);
   if (const Json* datasets = reader.Take("datasets")) {
-    Reader inner(*datasets, "datasets");
+    config_json::Reader inner(*datasets, "datasets");
     if (const Json* train = inner.Take("train")) {
       auto texts = TrainTextsFromJson(*train);
       if (texts.ok()) job.train_datasets = *std::move(texts);

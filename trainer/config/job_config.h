@@ -58,6 +58,8 @@ struct EncodingConfig {
   friend bool operator==(const EncodingConfig&, const EncodingConfig&) = default;
 };
 
+struct PositionSwitch;
+
 struct PositionConfig {
   EncodingConfig common;
   /// Per layer, resolved: empty, or one a layer, each the common encoding with the layer's
@@ -66,6 +68,15 @@ struct PositionConfig {
   /// Per layer, tokens, 0 = no limit: empty (then model.sliding_window holds everywhere), or one a
   /// layer.
   std::vector<int> windows;
+  /// Changes during training (position.switch), in order of their place; mostly none.
+  std::vector<PositionSwitch> switches;
+};
+
+/// From the weights of the first step whose tokens reach `at` on, the encoding is `to`: that step's
+/// evaluation has it, and so have all later updates.
+struct PositionSwitch {
+  int64_t at = 0;
+  PositionConfig to;  // without switches of its own
 };
 
 struct DataConfig {
@@ -100,11 +111,18 @@ struct TrainConfig {
   ScheduleConfig schedule;
   std::string precision = "float32";
   int64_t checkpoint_every = 0;  // tokens
+  /// Where the initial weights come from: the absolute path of a Hugging Face folder,
+  /// "checkpoint:JOB[@STEP]", or empty. TrainerJob::initial_weights says which they are.
+  std::string init_from;
 };
 
+/// The lists belong to the evaluation at the end; each ascends, and is mostly empty.
 struct EvaluateConfig {
-  int64_t every = 0;   // tokens
-  int64_t tokens = 0;  // of each validation set, on the way
+  int64_t every = 0;                  // tokens
+  int64_t tokens = 0;                 // of each validation set, on the way
+  std::vector<int> contexts;          // lengths to evaluate at
+  std::vector<int> positions;         // edges of buckets of places in a window; the first is 0
+  std::vector<int> document_lengths;  // edges of buckets of documents' tokens; the first is 0
 };
 
 struct JobConfig {
@@ -116,6 +134,8 @@ struct JobConfig {
 };
 
 /// INVALID_ARGUMENT with the path of the first key that is missing, unknown or of the wrong type.
+/// Keys of what is mostly empty (position.switch, train.init_from, lists of evaluate) are there
+/// only where something is said, so that a job without them has the JSON and the key it always had.
 /// The JSON comes from our own plan; what a person typed is checked by sweeps/spec, with lines and
 /// columns.
 Result<JobConfig> JobConfigFromJson(const Json& json);

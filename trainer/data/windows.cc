@@ -6,19 +6,22 @@ namespace gyre {
 
 Result<Windows> Windows::Create(const Dataset* dataset, int context) {
   if (context < 1) return InvalidArgument("data.context must be at least 1");
-  const auto starts = dataset->document_starts();
-  std::vector<int64_t> first_window(starts.size() + 1);
-  for (size_t d = 0; d < starts.size(); ++d) {
-    const auto end =
-        d + 1 < starts.size() ? static_cast<int64_t>(starts[d + 1]) : dataset->tokens();
-    const int64_t text = end - static_cast<int64_t>(starts[d]) - 1;
-    first_window[d + 1] = first_window[d] + (text + context - 1) / context;
+  Windows windows(dataset, context);
+  const size_t documents = dataset->document_starts().size();
+  std::vector<int64_t>& first_window = windows.first_window_;
+  first_window.resize(documents + 1);
+  for (size_t d = 0; d < documents; ++d) {
+    const Text text = windows.TextOf(d);
+    const int64_t length = text.end - text.start;
+    first_window[d + 1] = first_window[d] + (length + context - 1) / context;
+    windows.full_ += length / context;
+    windows.longest_document_ = std::max(windows.longest_document_, length);
   }
   if (first_window.back() == 0) {
     return InvalidArgument("the validation set " + dataset->info().name + " (" +
                            dataset->info().source + ") has no text to evaluate on");
   }
-  return Windows(dataset, context, std::move(first_window));
+  return windows;
 }
 
 int64_t Windows::SampleCount(int64_t tokens) const {
@@ -27,23 +30,39 @@ int64_t Windows::SampleCount(int64_t tokens) const {
   return std::clamp<int64_t>(windows, 1, count());
 }
 
-Windows::Piece Windows::PieceOf(int64_t window) const {
+int64_t Windows::WindowAt(int64_t sample, int64_t i) const {
+  return static_cast<int64_t>(static_cast<__int128>(i) * count() / sample);
+}
+
+size_t Windows::DocumentOf(int64_t window) const {
   const auto after = std::upper_bound(first_window_.begin(), first_window_.end(), window);
-  const auto document = static_cast<size_t>(after - first_window_.begin()) - 1;
+  return static_cast<size_t>(after - first_window_.begin()) - 1;
+}
+
+Windows::Text Windows::TextOf(size_t document) const {
   const auto starts = dataset_->document_starts();
   const auto end = document + 1 < starts.size() ? static_cast<int64_t>(starts[document + 1])
                                                 : dataset_->tokens();
-  const int64_t text = static_cast<int64_t>(starts[document]) + 1;
-  const int64_t start = text + (window - first_window_[document]) * context_;
-  return {start, static_cast<int>(std::min<int64_t>(context_, end - start))};
+  return {static_cast<int64_t>(starts[document]) + 1, end};
+}
+
+int64_t Windows::DocumentLength(int64_t sample, int64_t i) const {
+  const Text text = TextOf(DocumentOf(WindowAt(sample, i)));
+  return text.end - text.start;
+}
+
+Windows::Piece Windows::PieceOf(int64_t window) const {
+  const size_t document = DocumentOf(window);
+  const Text text = TextOf(document);
+  const int64_t start = text.start + (window - first_window_[document]) * context_;
+  return {start, static_cast<int>(std::min<int64_t>(context_, text.end - start))};
 }
 
 Status Windows::Fill(int64_t sample, int64_t first, int rows, Batch* batch) const {
   std::vector<Piece> pieces(static_cast<size_t>(rows));
   int length = 0;
   for (int r = 0; r < rows; ++r) {
-    const auto scaled = static_cast<__int128>(first + r) * count() / sample;
-    pieces[static_cast<size_t>(r)] = PieceOf(static_cast<int64_t>(scaled));
+    pieces[static_cast<size_t>(r)] = PieceOf(WindowAt(sample, first + r));
     length = std::max(length, pieces[static_cast<size_t>(r)].length);
   }
   const size_t size = static_cast<size_t>(rows) * static_cast<size_t>(length);

@@ -26,6 +26,14 @@ class Windows {
   /// Number of evenly spaced windows that hold about `tokens` targets: 1 .. count().
   int64_t SampleCount(int64_t tokens) const;
 
+  /// How many hold `context` targets; the others are the short ends of documents.
+  int64_t full() const { return full_; }
+  /// Tokens of the longest document, without its start.
+  int64_t longest_document() const { return longest_document_; }
+  /// Tokens, without its start, of the document that window i of `sample` evenly spaced ones lies
+  /// in.
+  int64_t DocumentLength(int64_t sample, int64_t i) const;
+
   /// Rows first .. first + rows-1 of `sample` evenly spaced windows (sample = count() is all of
   /// them) as one batch, as long as the longest of them. DATA_LOSS: a token outside the vocabulary.
   Status Fill(int64_t sample, int64_t first, int rows, Batch* batch) const;
@@ -35,13 +43,20 @@ class Windows {
     int64_t start = 0;  // in the data set
     int length = 0;
   };
-  Windows(const Dataset* dataset, int context, std::vector<int64_t> first_window)
-      : dataset_(dataset), context_(context), first_window_(std::move(first_window)) {}
+  // Of one document: its text, without its start.
+  struct Text {
+    int64_t start = 0, end = 0;  // in the data set
+  };
+  Windows(const Dataset* dataset, int context) : dataset_(dataset), context_(context) {}
+  size_t DocumentOf(int64_t window) const;
+  Text TextOf(size_t document) const;
   Piece PieceOf(int64_t window) const;
+  int64_t WindowAt(int64_t sample, int64_t i) const;
 
   const Dataset* dataset_;
   int context_;
   std::vector<int64_t> first_window_;  // of each document, and their number at the end
+  int64_t full_ = 0, longest_document_ = 0;
 };
 
 }  // namespace gyre

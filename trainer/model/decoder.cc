@@ -22,30 +22,36 @@ Result<std::unique_ptr<Model>> Decoder::Create(const ModelConfig& config,
   }
   std::unique_ptr<Decoder> model(new Decoder(config, backend, max_rows, max_length, training));
   GYRE_ASSIGN_OR_RETURN(model->layout_, ParameterLayout::Create(config));
-  const size_t layers = model->layout_.layers.size();
+  GYRE_RETURN_IF_ERROR(model->CheckPositions(positions));
+  for (const Parameter& parameter : model->layout_.parameters) {
+    model->tensors_.push_back({parameter.name, parameter.shape, {}});
+  }
+  GYRE_RETURN_IF_ERROR(model->Allocate());
+  GYRE_RETURN_IF_ERROR(model->SetPositions(positions));
+  return std::unique_ptr<Model>(std::move(model));
+}
+
+Status Decoder::CheckPositions(const std::vector<LayerPosition>& positions) const {
+  const size_t layers = layout_.layers.size();
   if (positions.size() != layers) {
     return InvalidArgument("the model has " + std::to_string(layers) +
                            " layers, and positions has " + std::to_string(positions.size()));
   }
   for (const LayerPosition& position : positions) {
-    const size_t pairs = static_cast<size_t>(config.head_dim / 2);
+    const size_t pairs = static_cast<size_t>(config_.head_dim / 2);
     const Rotation& rotation = position.rotation;
     if (rotation.frequencies.size() != pairs || rotation.pairs.size() != pairs ||
         rotation.scaled.size() != pairs) {
       return InvalidArgument("a rotation is not of the model's head_dim = " +
-                             std::to_string(config.head_dim));
+                             std::to_string(config_.head_dim));
     }
     const size_t slopes = position.alibi_slopes.size();
-    if (slopes != 0 && slopes != static_cast<size_t>(config.num_attention_heads)) {
+    if (slopes != 0 && slopes != static_cast<size_t>(config_.num_attention_heads)) {
       return InvalidArgument("ALiBi has " + std::to_string(slopes) + " slopes for " +
-                             std::to_string(config.num_attention_heads) + " heads");
+                             std::to_string(config_.num_attention_heads) + " heads");
     }
   }
-  for (const Parameter& parameter : model->layout_.parameters) {
-    model->tensors_.push_back({parameter.name, parameter.shape, {}});
-  }
-  GYRE_RETURN_IF_ERROR(model->Allocate(positions));
-  return std::unique_ptr<Model>(std::move(model));
+  return OkStatus();
 }
 
 Decoder::Decoder(const ModelConfig& config, Backend* backend, int max_rows, int max_length,
@@ -64,7 +70,7 @@ Decoder::~Decoder() {
   if (ids_memory_) backend_->Free(ids_memory_);
 }
 
-Status Decoder::Allocate(const std::vector<LayerPosition>& positions) {
+Status Decoder::Allocate() {
   const int64_t tokens = int64_t{max_rows_} * max_length_;
   GYRE_RETURN_IF_ERROR(ToStatus(backend_->Reserve(
       {tokens, max_length_, config_.hidden_size, config_.intermediate_size, config_.vocab_size,
@@ -81,19 +87,18 @@ Status Decoder::Allocate(const std::vector<LayerPosition>& positions) {
   targets_ = ids_memory_.At(tokens);
   document_starts_ = ids_memory_.At(2 * tokens);
   host_nll_.resize(static_cast<size_t>(tokens));
-  return AllocateTables(positions);
+  const int64_t layer_size = TableSize() * 2 + config_.num_attention_heads;
+  return ToStatus(backend_->Allocate(layer_size * config_.num_hidden_layers, &tables_));
 }
 
-Status Decoder::AllocateTables(const std::vector<LayerPosition>& positions) {
-  const int pairs = config_.head_dim / 2, heads = config_.num_attention_heads;
-  const int64_t table = int64_t{max_length_} * pairs;
-  const int64_t layer_size = 2 * table + heads;
-  const int64_t count = layer_size * static_cast<int64_t>(positions.size());
-  GYRE_RETURN_IF_ERROR(ToStatus(backend_->Allocate(count, &tables_)));
+Status Decoder::SetPositions(const std::vector<LayerPosition>& positions) {
+  GYRE_RETURN_IF_ERROR(CheckPositions(positions));
+  const int64_t table = TableSize(), layer_size = 2 * table + config_.num_attention_heads;
+  layers_.clear();
   for (size_t l = 0; l < positions.size(); ++l) {
     const RotationPlan plan = PlanRotation(positions[l].rotation, max_length_);
     const Reals at = tables_.At(static_cast<int64_t>(l) * layer_size);
-    LayerTables layer{{at, at.At(table), pairs, plan.runs}, {}, positions[l].window};
+    LayerTables layer{{at, at.At(table), config_.head_dim / 2, plan.runs}, {}, positions[l].window};
     backend_->Write(layer.rotation.cosine, plan.cosine);
     backend_->Write(layer.rotation.sine, plan.sine);
     if (!positions[l].alibi_slopes.empty()) {

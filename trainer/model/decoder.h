@@ -20,6 +20,7 @@ class Decoder : public Model {
                                                bool training);
   ~Decoder() override;
 
+  Status SetPositions(const std::vector<LayerPosition>& positions) override;
   const std::vector<Tensor>& parameters() const override { return tensors_; }
   Status InitializeWeights(uint64_t seed) override;
   Status Load(TensorKind kind, const std::string& name, std::span<const float> values) override;
@@ -49,12 +50,14 @@ class Decoder : public Model {
   };
 
   Decoder(const ModelConfig& config, Backend* backend, int max_rows, int max_length, bool training);
-  Status Allocate(const std::vector<LayerPosition>& positions);
-  Status AllocateTables(const std::vector<LayerPosition>& positions);
+  Status Allocate();
+  Status CheckPositions(const std::vector<LayerPosition>& positions) const;
   Status Locate(TensorKind kind, const std::string& name, size_t values, Reals* place) const;
   Status CheckBatch(const Batch& batch) const;
   void Upload(const Batch& batch);
 
+  // Numbers in a layer's table of cosines.
+  int64_t TableSize() const { return int64_t{max_length_} * (config_.head_dim / 2); }
   bool gemma() const { return config_.model_type == "gemma"; }
   NormKind norm() const { return {config_.rms_norm_eps, gemma()}; }
   Embedding EmbeddingOp() const;

@@ -48,6 +48,10 @@ class Model {
                                                bool training);
   virtual ~Model() = default;
 
+  /// From now on tokens stand where `positions` says; weights and moments stay. INVALID_ARGUMENT:
+  /// not of this model's shapes.
+  virtual Status SetPositions(const std::vector<LayerPosition>& positions) = 0;
+
   /// Names and shapes of the parameters, in the order of the flat buffers.
   virtual const std::vector<Tensor>& parameters() const = 0;  // without values
 

@@ -58,8 +58,17 @@ JobConfig Unusual() {
                                 .clip_norm = 0},
                   .schedule = {.name = "constant", .warmup_tokens = 4096, .final_lr_fraction = 0.2},
                   .precision = "float32",
-                  .checkpoint_every = 160000};
-  config.evaluate = {.every = 80000, .tokens = 65536};
+                  .checkpoint_every = 160000,
+                  .init_from = "checkpoint:3@100"};
+  config.evaluate = {.every = 80000,
+                     .tokens = 65536,
+                     .contexts = {128, 256},
+                     .positions = {0, 64},
+                     .document_lengths = {0, 1000}};
+  PositionSwitch change{.at = 800000, .to = {}};
+  change.to.common.type = "alibi";
+  change.to.windows = {32, 0};
+  config.position.switches = {change};
   return config;
 }
 
@@ -102,6 +111,25 @@ TEST(JobConfigTest, DefaultsComeBack) {
   EXPECT_EQ(ToJson(*config).dump(), json.dump());
 }
 
+// Keys of jobs in older databases are hashes of this JSON, and their configurations lack the keys.
+TEST(JobConfigTest, WhatCameLaterIsOnlyThereWhereItIsSaid) {
+  const Json json = ToJson(JobConfig{});
+  EXPECT_FALSE(json["position"].contains("switch"));
+  EXPECT_FALSE(json["train"].contains("init_from"));
+  for (const char* key : {"contexts", "positions", "document_lengths"}) {
+    EXPECT_FALSE(json["evaluate"].contains(key)) << key;
+  }
+  Json bad = ToJson(Unusual());
+  bad["evaluate"]["contexts"] = {512, "x"};
+  EXPECT_EQ(ErrorOf(bad), "evaluate.contexts must be a list of whole numbers");
+  bad = ToJson(Unusual());
+  bad["position"]["switch"][0].erase("at");
+  EXPECT_EQ(ErrorOf(bad), "position.switch[0].at is missing");
+  bad = ToJson(Unusual());
+  bad["train"]["init_from"] = 3;
+  EXPECT_EQ(ErrorOf(bad), "train.init_from must be a string");
+}
+
 TEST(JobConfigTest, WindowsAloneStayAlone) {
   JobConfig config;
   config.position.windows = {16, 0, 16, 0};
@@ -124,7 +152,7 @@ TEST(JobConfigTest, ABandReplacesPAndKeep) {
 }
 
 TEST(JobConfigTest, EveryMissingKeyIsNamed) {
-  const Json whole = ToJson(Unusual());
+  const Json whole = ToJson(JobConfig{});
   for (const auto& [block, fields] : whole.items()) {
     for (const auto& [key, value] : fields.items()) {
       Json json = whole;

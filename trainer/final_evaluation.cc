@@ -1,0 +1,141 @@
+#include "trainer/final_evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/log.h"
+#include "trainer/evaluation.h"
+#include "trainer/position/rotation.h"
+
+namespace gyre {
+namespace {
+
+class FinalEvaluation {
+ public:
+  FinalEvaluation(const JobConfig& config, int micro_batch, int64_t tokens, Backend* backend,
+                  Model* trained, const PointSink& point)
+      : config_(config),
+        micro_batch_(micro_batch),
+        tokens_(tokens),
+        backend_(backend),
+        trained_(trained),
+        point_(point) {}
+
+  Status AtTrainingContext(const std::vector<ValidationSet>& sets) {
+    const int context = config_.data.context;
+    const auto& contexts = config_.evaluate.contexts;
+    const bool named = std::find(contexts.begin(), contexts.end(), context) != contexts.end();
+    for (const ValidationSet& set : sets) {
+      GYRE_ASSIGN_OR_RETURN(const Losses losses, Evaluate(*set.windows, micro_batch_, trained_));
+      Report(set, losses, context, "");
+      if (named) ReportContext(set, *set.windows, losses, context);
+    }
+    return OkStatus();
+  }
+
+  Status At(int context, const std::vector<ValidationSet>& sets) {
+    const int rows = std::max(micro_batch_ * config_.data.context / context, 1);
+    GYRE_ASSIGN_OR_RETURN(const auto model, ModelFor(context, rows));
+    for (const ValidationSet& set : sets) {
+      GYRE_ASSIGN_OR_RETURN(const Windows windows, Windows::Create(set.dataset.get(), context));
+      GYRE_ASSIGN_OR_RETURN(const Losses losses, Evaluate(windows, rows, model.get()));
+      ReportContext(set, windows, losses, context);
+    }
+    return OkStatus();
+  }
+
+ private:
+  struct Losses {
+    LossSum whole;
+    LossBuckets buckets;
+  };
+
+  Result<Losses> Evaluate(const Windows& windows, int rows, Model* model) const {
+    Losses losses{{}, {config_.evaluate.positions, config_.evaluate.document_lengths}};
+    GYRE_ASSIGN_OR_RETURN(losses.whole,
+                          EvaluateLoss(windows, windows.count(), rows, model, &losses.buckets));
+    return losses;
+  }
+
+  Result<std::unique_ptr<Model>> ModelFor(int context, int rows) const {
+    GYRE_ASSIGN_OR_RETURN(
+        auto positions,
+        ResolvePositions(PositionInForce(config_.position, tokens_), config_.model, context));
+    GYRE_ASSIGN_OR_RETURN(auto model, Model::Create(config_.model, std::move(positions), backend_,
+                                                    rows, context, /*training=*/false));
+    std::vector<float> values;
+    for (const Tensor& tensor : trained_->parameters()) {
+      int64_t count = 1;
+      for (const int64_t size : tensor.shape) count *= size;
+      values.resize(static_cast<size_t>(count));
+      GYRE_RETURN_IF_ERROR(trained_->Save(TensorKind::kWeight, tensor.name, values));
+      GYRE_RETURN_IF_ERROR(model->Load(TensorKind::kWeight, tensor.name, values));
+    }
+    return model;
+  }
+
+  void ReportContext(const ValidationSet& set, const Windows& windows, const Losses& losses,
+                     int context) const {
+    const std::string at = "@" + std::to_string(context);
+    Report(set, losses, context, at);
+    point_(set.name + "/full_windows" + at, static_cast<double>(windows.full()));
+    if (windows.full() > 0) return;
+    LogWarning("the validation set " + set.name + " has no document of " + std::to_string(context) +
+               " tokens (the longest has " + std::to_string(windows.longest_document()) +
+               "): its values " + at + " are of shorter windows");
+  }
+
+  void Report(const ValidationSet& set, const Losses& losses, int context,
+              const std::string& at) const {
+    const double loss = losses.whole.mean();
+    point_(set.name + "/loss" + at, loss);
+    point_(set.name + "/perplexity" + at, std::exp(loss));
+    const auto bytes = static_cast<double>(set.dataset->info().bytes);
+    if (bytes > 0) {
+      point_(set.name + "/bits_per_byte" + at, losses.whole.nats / std::numbers::ln2 / bytes);
+    }
+    const LossBuckets& buckets = losses.buckets;
+    for (size_t i = 0; i < buckets.by_position.size(); ++i) {
+      const auto& edges = buckets.position_edges;
+      const int end = i + 1 < edges.size() ? std::min(edges[i + 1], context) : context;
+      ReportBucket(set, at, std::to_string(edges[i]) + "-" + std::to_string(end),
+                   buckets.by_position[i]);
+    }
+    for (size_t i = 0; i < buckets.by_document.size(); ++i) {
+      const auto& edges = buckets.document_edges;
+      const std::string end = i + 1 < edges.size() ? "-" + std::to_string(edges[i + 1]) : "+";
+      ReportBucket(set, at, "documents-" + std::to_string(edges[i]) + end, buckets.by_document[i]);
+    }
+  }
+
+  void ReportBucket(const ValidationSet& set, const std::string& at, const std::string& name,
+                    const LossSum& sum) const {
+    if (sum.targets == 0) return;
+    point_(set.name + "/loss" + at + "/" + name, sum.mean());
+    point_(set.name + "/targets" + at + "/" + name, static_cast<double>(sum.targets));
+  }
+
+  const JobConfig& config_;
+  const int micro_batch_;
+  const int64_t tokens_;
+  Backend* const backend_;
+  Model* const trained_;
+  const PointSink& point_;
+};
+
+}  // namespace
+
+Status EvaluateAtTheEnd(const JobConfig& config, int micro_batch, int64_t tokens,
+                        const std::vector<ValidationSet>& sets, Backend* backend, Model* model,
+                        const PointSink& point) {
+  FinalEvaluation evaluation(config, micro_batch, tokens, backend, model, point);
+  GYRE_RETURN_IF_ERROR(evaluation.AtTrainingContext(sets));
+  for (const int context : config.evaluate.contexts) {
+    if (context == config.data.context) continue;
+    GYRE_RETURN_IF_ERROR(evaluation.At(context, sets));
+  }
+  return OkStatus();
+}
+
+}  // namespace gyre
