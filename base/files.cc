@@ -143,15 +143,23 @@ MappedFile::~MappedFile() {
 }
 
 Result<FileLock> FileLock::TryAcquire(const std::filesystem::path& path) {
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (fd < 0) return ErrnoStatus(errno, "cannot open " + path.string());
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    const int error = errno;
-    close(fd);
-    if (error == EWOULDBLOCK) return Unavailable(path.string() + " is locked by another process");
-    return ErrnoStatus(error, "cannot lock " + path.string());
+  while (true) {
+    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0) return ErrnoStatus(errno, "cannot open " + path.string());
+    FileLock lock(fd);
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK) return Unavailable(path.string() + " is locked by another process");
+      return ErrnoStatus(errno, "cannot lock " + path.string());
+    }
+    // Whoever held it may have removed the file meanwhile: what is locked must be what others find.
+    struct stat locked {
+    }, named{};
+    if (fstat(fd, &locked) != 0) return ErrnoStatus(errno, "cannot stat " + path.string());
+    if (stat(path.c_str(), &named) == 0 && named.st_ino == locked.st_ino &&
+        named.st_dev == locked.st_dev) {
+      return lock;
+    }
   }
-  return FileLock(fd);
 }
 
 FileLock::FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}

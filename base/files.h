@@ -46,7 +46,7 @@ class MappedFile {
 };
 
 /// An exclusive advisory lock on a file (flock), held as long as the object lives or the process
-/// does.
+/// does. Its holder may remove the file.
 class FileLock {
  public:
   /// UNAVAILABLE at once if another process holds it. Creates the file.

@@ -65,6 +65,11 @@ void AddCoordinatorCommand(CLI::App& app, int* exit_code) {
   command->add_option("--http", arguments->server.http, "HOST:PORT for /healthz, this machine only (default: none)");
   command->add_option("--db", arguments->server.database,
                       "The results database (default: $GYRE_HOME/results.db)");
+  command
+      ->add_option("--objects", arguments->server.objects,
+                   "A folder that workers see, too (NFS), for data sets and checkpoints: they are "
+                   "then not sent over the network (default: $GYRE_HOME)")
+      ->type_name("DIR");
   // For tests and drills: durations of the lease protocol. An empty group hides them.
   command->add_option("--heartbeat-ms", arguments->heartbeat_ms)
       ->group("")

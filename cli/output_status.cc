@@ -102,6 +102,10 @@ std::string RenderStatus(const ClusterStatus& cluster, OutputFormat format, int 
   }
   std::string text =
       cluster.workers.empty() ? "no workers\n" : WorkersTable(cluster.workers, width);
+  for (const WorkerStatus& worker : cluster.workers) {
+    if (worker.problem.empty()) continue;
+    text += Wrap(worker.name + ": " + Visible(worker.problem), width, 2) + "\n";
+  }
   text += "\n";
   text += cluster.sweeps.empty() ? "no sweep has jobs to do\n" : SweepsTable(cluster.sweeps, width);
   std::vector<RunningJobStatus> running;

@@ -92,7 +92,8 @@ WorkerStatus Read(const v1::WorkerInfo& worker) {
           .busy = worker.busy(),
           .cpus = worker.cpus(),
           .memory_bytes = worker.memory_bytes(),
-          .last_seen_at = worker.last_seen_at()};
+          .last_seen_at = worker.last_seen_at(),
+          .problem = worker.problem()};
 }
 
 WatchedEvent Read(const v1::Event& event) {

@@ -151,14 +151,21 @@ Result<ObsoleteObjects> Coordinator::FinishAttempt(const FinishAttemptCall& call
   job->record.tokens_done = std::max(job->record.tokens_done, call.tokens);
   const bool succeeded = call.outcome == AttemptOutcome::kSucceeded;
   if (succeeded) job->record.diverged_at_step = call.diverged_at_step;
+  ObsoleteObjects obsolete;
   if (call.outcome == AttemptOutcome::kFailed && live.record.resumed_from_step &&
       call.error_code == StatusCodeName(StatusCode::kDataLoss)) {
     // The checkpoint it was to go on from is damaged: the next attempt takes the one before.
-    GYRE_RETURN_IF_ERROR(store_->DropCheckpoint(call.attempt.job, *live.record.resumed_from_step));
+    const int64_t step = *live.record.resumed_from_step;
+    GYRE_ASSIGN_OR_RETURN(obsolete, store_->ForgetCheckpoint(call.attempt.job, step));
+    GYRE_RETURN_IF_ERROR(Note("checkpoint_dropped",
+                              {.job = job,
+                               .attempt = live.record.number,
+                               .details = {{"step", step}, {"error", call.error}}},
+                              at));
   }
   GYRE_RETURN_IF_ERROR(EndAttempt(
       *job, {.step = StepOf(call.outcome), .code = call.error_code, .error = call.error}, at));
-  if (!succeeded) return ObsoleteObjects{};
+  if (!succeeded) return obsolete;
   return store_->KeepOnlyWeights(call.attempt.job);
 }
 

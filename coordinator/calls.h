@@ -67,6 +67,7 @@ struct HeldAttempt {
 struct HeartbeatCall {
   std::string incarnation;
   std::vector<HeldAttempt> held;
+  std::string problem;  // what keeps the worker from working; empty = nothing
 };
 enum class WorkerDesire { kContinue, kStop, kDrop };
 /// One a held attempt, in the same order.
@@ -168,6 +169,7 @@ struct SweepReply {
 struct WorkerReply {
   WorkerRecord worker;
   int busy = 0;
+  std::string problem;
 };
 struct ClusterReply {
   std::vector<WorkerReply> workers;

@@ -83,6 +83,7 @@ AcquireCall FromProto(const v1::AcquireLeaseRequest& request) {
 HeartbeatCall FromProto(const v1::HeartbeatRequest& request) {
   HeartbeatCall call;
   call.incarnation = request.incarnation();
+  call.problem = request.problem();
   for (const v1::HeldLease& held : request.held()) {
     const v1::Progress& progress = held.progress();
     call.held.push_back(
@@ -247,6 +248,7 @@ void ToProto(const ClusterReply& reply, v1::Cluster* message) {
     info->set_cpus(worker.worker.cpus);
     info->set_memory_bytes(worker.worker.memory_bytes);
     info->set_last_seen_at(FormatUtc(worker.worker.last_seen_at));
+    info->set_problem(worker.problem);
   }
   for (const SweepReply& sweep : reply.sweeps) ToProto(sweep, message->add_sweeps());
   message->set_queued(reply.queued);

@@ -85,6 +85,9 @@ class Coordinator {
   Result<ObsoleteObjects> ReportCheckpoint(const ReportCheckpointCall& call, const Moment& at);
   Result<ObsoleteObjects> FinishAttempt(const FinishAttemptCall& call, const Moment& at);
 
+  /// Whether a checkpoint, or a job that has not succeeded, refers to this object.
+  Result<bool> NeedsObject(const std::string& hash) { return store_->NeedsObject(hash); }
+
   /// Answers every waiting AcquireLease without a lease: the coordinator stops.
   void ReleaseOffers();
 

@@ -133,7 +133,7 @@ ClusterReply Coordinator::GetCluster() {
   ClusterReply reply;
   reply.problem = Problem();
   for (const auto& [id, worker] : state_.workers()) {
-    reply.workers.push_back({worker.record, static_cast<int>(worker.jobs.size())});
+    reply.workers.push_back({worker.record, static_cast<int>(worker.jobs.size()), worker.problem});
   }
   for (const auto& [id, sweep] : state_.sweeps()) {
     if (sweep.unfinished == 0) continue;

@@ -12,7 +12,8 @@
 //   job_requeued  job_succeeded  job_failed  job_canceled  job_cancel_requested  job_paused
 //   job_resumed
 //   attempt_leased (the job is RUNNING)  attempt_running  attempt_succeeded  attempt_failed
-//   attempt_lost attempt_stopped checkpoint_saved  nondeterminism  stale_call_refused
+//   attempt_lost attempt_stopped checkpoint_saved  checkpoint_dropped (it is
+//   damaged; the one before is taken)  nondeterminism  stale_call_refused
 //   worker_registered  worker_gone  worker_back
 
 #include <string_view>

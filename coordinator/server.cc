@@ -14,6 +14,8 @@
 #include "coordinator/event_feed.h"
 #include "coordinator/http.h"
 #include "coordinator/listen_address.h"
+#include "coordinator/object_keeper.h"
+#include "coordinator/object_service.h"
 #include "coordinator/server_credentials.h"
 #include "coordinator/sweep_parser.h"
 #include "coordinator/sweep_service.h"
@@ -37,9 +39,17 @@ void Configure(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10000);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
+  // And ping them: a partner that has vanished must not hold a stream for ever.
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20000);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
   grpc::ResourceQuota quota;
   quota.SetMaxThreads(kMaxThreads);
   builder->SetResourceQuota(quota);
+}
+
+std::filesystem::path ObjectFolder(const ServerOptions& options) {
+  if (!options.objects.empty()) return std::filesystem::absolute(options.objects);
+  return std::filesystem::absolute(options.home.empty() ? GyreHome() : options.home);
 }
 
 }  // namespace
@@ -50,6 +60,8 @@ struct CoordinatorServer::Parts {
   std::unique_ptr<EventFeed> feed;
   std::unique_ptr<Coordinator> coordinator;
   std::unique_ptr<CommitLoop> loop;
+  std::unique_ptr<ObjectKeeper> keeper;
+  std::unique_ptr<ObjectServiceAdapter> objects;
   std::unique_ptr<SweepServiceAdapter> sweeps;
   std::unique_ptr<WorkerServiceAdapter> workers;
   std::unique_ptr<grpc::Server> server;
@@ -87,10 +99,25 @@ Result<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(const Server
                         Coordinator::Open(std::move(store), options.timing, parts.feed.get(),
                                           {clock.Now(), clock.WallTime()}));
   parts.loop = std::make_unique<CommitLoop>(*parts.coordinator, clock);
+  const ObjectStore objects(ObjectFolder(options));
+  GYRE_ASSIGN_OR_RETURN(std::string store_id, objects.Identity(/*make=*/true));
+  parts.keeper = std::make_unique<ObjectKeeper>(
+      objects,
+      [&loop = *parts.loop,
+       &coordinator = *parts.coordinator](const std::string& hash) -> Result<bool> {
+        bool needed = true;
+        GYRE_RETURN_IF_ERROR(loop.Do([&](const Moment&) -> Status {
+          GYRE_ASSIGN_OR_RETURN(needed, coordinator.NeedsObject(hash));
+          return OkStatus();
+        }));
+        return needed;
+      });
+  parts.objects = std::make_unique<ObjectServiceAdapter>(objects);
   parts.sweeps = std::make_unique<SweepServiceAdapter>(
       *parts.coordinator, *parts.loop, *parts.feed, options.parser ? options.parser : FileParser(),
-      options.database);
-  parts.workers = std::make_unique<WorkerServiceAdapter>(*parts.coordinator, *parts.loop);
+      options.database, objects);
+  parts.workers = std::make_unique<WorkerServiceAdapter>(*parts.coordinator, *parts.loop,
+                                                         *parts.keeper, std::move(store_id));
 
   grpc::ServerBuilder builder;
   Configure(&builder);
@@ -98,6 +125,7 @@ Result<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(const Server
   builder.AddListeningPort(parts.address.ToString(), credentials, &port);
   builder.RegisterService(parts.sweeps.get());
   builder.RegisterService(parts.workers.get());
+  builder.RegisterService(parts.objects.get());
   parts.server = builder.BuildAndStart();
   if (parts.server == nullptr || port <= 0) {
     return Unavailable("cannot listen on " + parts.address.ToString() + ": the port is in use");
@@ -125,6 +153,7 @@ void CoordinatorServer::Shutdown() {
   parts_->http.reset();
   // Streams and waiting calls first: a server with an open one would wait for it.
   if (parts_->feed != nullptr) parts_->feed->Stop();
+  if (parts_->keeper != nullptr) parts_->keeper->Stop();
   if (parts_->loop != nullptr) parts_->loop->Stop();
   if (parts_->server != nullptr) {
     parts_->server->Shutdown(gpr_time_from_millis(kShutdownDeadlineMs, GPR_TIMESPAN));
@@ -132,6 +161,8 @@ void CoordinatorServer::Shutdown() {
   }
   parts_->workers.reset();
   parts_->sweeps.reset();
+  parts_->objects.reset();
+  parts_->keeper.reset();
   parts_->loop.reset();
   parts_->coordinator.reset();
   parts_->feed.reset();

@@ -21,6 +21,8 @@ struct ServerOptions {
   std::string http;  // HOST:PORT for /healthz, of this machine; empty = none
   std::filesystem::path database = "results.db";
   std::filesystem::path home;  // of data sets, objects, logs, certificates; empty = GyreHome()
+  /// Where data sets and objects are kept instead: a folder that workers see, too. Empty = home.
+  std::filesystem::path objects;
   Timing timing;
   SweepParser parser;  // what reads submitted files; empty = the sweep language
 };

@@ -57,6 +57,7 @@ struct WorkerEntry {
   Millis silent_at{0};          // gone when not heard until then
   Millis last_seen_written{0};  // wall time
   int64_t heartbeats = 0;
+  std::string problem;  // what it said keeps it from working
   std::set<int64_t> jobs;  // that it holds a lease of
 };
 

@@ -1,5 +1,7 @@
 #include "coordinator/sweep_service.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -10,11 +12,40 @@
 #include "results/query.h"
 
 namespace gyre {
+namespace {
+
+/// FAILED_PRECONDITION: what a job of it reads is not here, so that no worker could get it.
+Status CheckHeld(const PreparedSubmission& submission, const ObjectStore& objects) {
+  std::set<std::string> needed;
+  for (const PreparedSweep& sweep : submission.sweeps) {
+    for (const PreparedVariant& variant : sweep.variants) {
+      needed.insert(variant.record.train_dataset);
+      const Json validation = Json::parse(variant.record.validation_datasets, nullptr, false);
+      for (const auto& [name, hash] : validation.items()) needed.insert(hash.get<std::string>());
+    }
+  }
+  for (const std::string& hash : needed) {
+    const ObjectRef ref{ObjectKind::kDataset, hash};
+    if (objects.Has(ref)) {
+      objects.Touch(ref);
+      continue;
+    }
+    const auto known = std::find_if(submission.datasets.begin(), submission.datasets.end(),
+                                    [&](const DatasetRecord& data) { return data.hash == hash; });
+    const std::string name = known == submission.datasets.end() ? "" : " '" + known->name + "'";
+    return FailedPrecondition("the coordinator does not hold the data set" + name + " (" + hash +
+                              "); `gyre submit` sends what is missing");
+  }
+  return OkStatus();
+}
+
+}  // namespace
 
 grpc::Status SweepServiceAdapter::Submit(grpc::ServerContext*, const v1::SubmitRequest* request,
                                          v1::SubmitResponse* response) {
   const Result<PreparedSubmission> submission = PrepareSubmission(FromProto(*request), parser_);
   if (!submission.ok()) return ToGrpcStatus(submission.status());
+  if (Status held = CheckHeld(*submission, objects_); !held.ok()) return ToGrpcStatus(held);
   std::vector<SubmitReply> replies;
   const Status status = loop_.Do([&](const Moment& at) -> Status {
     GYRE_ASSIGN_OR_RETURN(replies, coordinator_.Submit(*submission, at));

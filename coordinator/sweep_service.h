@@ -9,6 +9,7 @@
 #include "coordinator/event_feed.h"
 #include "coordinator/submission.h"
 #include "gyre/v1/sweep_service.grpc.pb.h"
+#include "objects/object_store.h"
 
 namespace gyre {
 
@@ -17,12 +18,13 @@ class SweepServiceAdapter final
  public:
   /// All but `parser` outlive the service.
   SweepServiceAdapter(Coordinator& coordinator, CommitLoop& loop, EventFeed& feed,
-                      SweepParser parser, std::filesystem::path database)
+                      SweepParser parser, std::filesystem::path database, ObjectStore objects)
       : coordinator_(coordinator),
         loop_(loop),
         feed_(feed),
         parser_(std::move(parser)),
-        database_(std::move(database)) {}
+        database_(std::move(database)),
+        objects_(std::move(objects)) {}
 
   grpc::Status Submit(grpc::ServerContext* context, const v1::SubmitRequest* request,
                       v1::SubmitResponse* response) override;
@@ -57,6 +59,7 @@ class SweepServiceAdapter final
   EventFeed& feed_;
   const SweepParser parser_;
   const std::filesystem::path database_;
+  const ObjectStore objects_;
 };
 
 }  // namespace gyre

@@ -58,9 +58,7 @@ class LeaseReactor final : public grpc::ServerUnaryReactor {
 
 /// Posts `run`, whose value `fill` puts into the response after the commit.
 template <typename Value, typename Run, typename Fill>
-grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, CommitLoop& loop, Run run,
-                                 Fill fill) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+void Answer(grpc::ServerUnaryReactor* reactor, CommitLoop& loop, Run run, Fill fill) {
   const auto value = std::make_shared<Value>();
   loop.Post({[run = std::move(run), value](const Moment& at) -> Status {
                GYRE_ASSIGN_OR_RETURN(*value, run(at));
@@ -70,6 +68,13 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, CommitLoo
                if (status.ok()) fill(*value);
                reactor->Finish(ToGrpcStatus(status));
              }});
+}
+
+template <typename Value, typename Run, typename Fill>
+grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, CommitLoop& loop, Run run,
+                                 Fill fill) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  Answer<Value>(reactor, loop, std::move(run), std::move(fill));
   return reactor;
 }
 
@@ -83,7 +88,10 @@ grpc::ServerUnaryReactor* WorkerServiceAdapter::Register(grpc::CallbackServerCon
       [this, call = FromProto(*request)](const Moment& at) {
         return coordinator_.Register(call, at);
       },
-      [response](const RegisterReply& reply) { ToProto(reply, response); });
+      [this, response](const RegisterReply& reply) {
+        ToProto(reply, response);
+        response->set_store(store_);
+      });
 }
 
 grpc::ServerUnaryReactor* WorkerServiceAdapter::AcquireLease(grpc::CallbackServerContext*,
@@ -117,14 +125,19 @@ grpc::ServerUnaryReactor* WorkerServiceAdapter::ReportPoints(grpc::CallbackServe
 grpc::ServerUnaryReactor* WorkerServiceAdapter::ReportCheckpoint(
     grpc::CallbackServerContext* context, const v1::ReportCheckpointRequest* request,
     v1::ReportCheckpointResponse* response) {
-  return Answer<ObsoleteObjects>(
-      context, loop_,
-      [this, call = FromProto(*request)](const Moment& at) {
-        return coordinator_.ReportCheckpoint(call, at);
-      },
-      [response](const ObsoleteObjects& obsolete) {
-        response->mutable_obsolete()->Add(obsolete.begin(), obsolete.end());
-      });
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  const auto call = std::make_shared<const ReportCheckpointCall>(FromProto(*request));
+  objects_.Check(call->hash, [this, reactor, call, response](const Status& held) {
+    if (!held.ok()) return reactor->Finish(ToGrpcStatus(held));
+    Answer<ObsoleteObjects>(
+        reactor, loop_,
+        [this, call](const Moment& at) { return coordinator_.ReportCheckpoint(*call, at); },
+        [this, response](const ObsoleteObjects& obsolete) {
+          response->mutable_obsolete()->Add(obsolete.begin(), obsolete.end());
+          objects_.Delete(obsolete);
+        });
+  });
+  return reactor;
 }
 
 grpc::ServerUnaryReactor* WorkerServiceAdapter::FinishAttempt(
@@ -136,8 +149,9 @@ grpc::ServerUnaryReactor* WorkerServiceAdapter::FinishAttempt(
         if (!call.ok()) return call.status();
         return coordinator_.FinishAttempt(*call, at);
       },
-      [response](const ObsoleteObjects& obsolete) {
+      [this, response](const ObsoleteObjects& obsolete) {
         response->mutable_obsolete()->Add(obsolete.begin(), obsolete.end());
+        objects_.Delete(obsolete);
       });
 }
 

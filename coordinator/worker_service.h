@@ -4,17 +4,21 @@
 // answered from there. Nothing waits on a thread of gRPC's, however many workers wait for work.
 
 #include <atomic>
+#include <string>
+#include <utility>
 
 #include "coordinator/commit_loop.h"
+#include "coordinator/object_keeper.h"
 #include "gyre/v1/worker_service.grpc.pb.h"
 
 namespace gyre {
 
 class WorkerServiceAdapter final : public v1::WorkerService::CallbackService {
  public:
-  /// Both outlive the service.
-  WorkerServiceAdapter(Coordinator& coordinator, CommitLoop& loop)
-      : coordinator_(coordinator), loop_(loop) {}
+  /// All outlive the service. `store` names the folder of the coordinator's objects.
+  WorkerServiceAdapter(Coordinator& coordinator, CommitLoop& loop, ObjectKeeper& objects,
+                       std::string store)
+      : coordinator_(coordinator), loop_(loop), objects_(objects), store_(std::move(store)) {}
 
   grpc::ServerUnaryReactor* Register(grpc::CallbackServerContext* context,
                                      const v1::RegisterRequest* request,
@@ -38,6 +42,8 @@ class WorkerServiceAdapter final : public v1::WorkerService::CallbackService {
  private:
   Coordinator& coordinator_;  // only inside calls to the loop
   CommitLoop& loop_;
+  ObjectKeeper& objects_;
+  const std::string store_;
   std::atomic<int64_t> next_offer_{1};
 };
 

@@ -137,6 +137,7 @@ WorkerDesire Coordinator::DesireFor(const WorkerEntry& worker, const HeldAttempt
 Result<HeartbeatReply> Coordinator::Heartbeat(const HeartbeatCall& call, const Moment& at) {
   GYRE_ASSIGN_OR_RETURN(WorkerEntry * worker, KnownWorker(call.incarnation));
   GYRE_RETURN_IF_ERROR(Heard(*worker, at));
+  worker->problem = call.problem;
   HeartbeatReply desires;
   std::set<int64_t> listed;
   for (const HeldAttempt& held : call.held) {

@@ -259,14 +259,16 @@ Json ToJson(const SweepStatus& sweep) {
 }
 
 Json ToJson(const WorkerStatus& worker) {
-  return {{"name", worker.name},
-          {"state", worker.state},
-          {"version", worker.version},
-          {"slots", worker.slots},
-          {"busy", worker.busy},
-          {"cpus", worker.cpus},
-          {"memory_bytes", worker.memory_bytes},
-          {"last_seen_at", worker.last_seen_at}};
+  Json json = {{"name", worker.name},
+               {"state", worker.state},
+               {"version", worker.version},
+               {"slots", worker.slots},
+               {"busy", worker.busy},
+               {"cpus", worker.cpus},
+               {"memory_bytes", worker.memory_bytes},
+               {"last_seen_at", worker.last_seen_at}};
+  if (!worker.problem.empty()) json["problem"] = worker.problem;
+  return json;
 }
 
 std::string Dump(const Json& json) {

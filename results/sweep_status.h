@@ -73,6 +73,7 @@ struct WorkerStatus {
   int slots = 0, busy = 0, cpus = 0;
   int64_t memory_bytes = 0;
   std::string last_seen_at;
+  std::string problem;  // what keeps it from working now; empty = nothing, or read from a file
 };
 
 struct ClusterStatus {

@@ -91,7 +91,7 @@ class Store {
   Result<std::vector<Nondeterminism>> Put(const AttemptRecord& attempt,
                                           const std::vector<PointRecord>& points);
 
-  // Checkpoints. Both answer the hashes that no row of any job refers to any more.
+  // Checkpoints. What forgets some answers the hashes that nothing refers to any more.
   /// Saves one and keeps the newest two full ones.
   Result<std::vector<std::string>> Put(const CheckpointRecord& checkpoint, Millis wall);
   /// Whether exactly this one, of this attempt, has been saved.
@@ -100,8 +100,10 @@ class Store {
   Result<std::vector<std::string>> KeepOnlyWeights(int64_t job_id);
   /// The newest full one.
   Result<std::optional<CheckpointRecord>> LatestCheckpoint(int64_t job_id);
-  /// Forgets a full one (it was found to be damaged).
-  Status DropCheckpoint(int64_t job_id, int64_t step);
+  /// Forgets the full one of this step (it was found to be damaged).
+  Result<std::vector<std::string>> ForgetCheckpoint(int64_t job_id, int64_t step);
+  /// Whether a checkpoint, or a job that has not succeeded, refers to this object.
+  Result<bool> NeedsObject(const std::string& hash);
 
   // Workers.
   Result<int64_t> Insert(const WorkerRecord& worker, Millis wall);
@@ -122,6 +124,7 @@ class Store {
   Status Run(const char* sql, const Values&... values);
   Result<bool> Step(Statement* statement);
   Status Noted(Status status);
+  Status DropCheckpoint(int64_t job_id, int64_t step);
   Status DropCheckpoints(const char* select, int64_t job_id, std::vector<std::string>* dropped);
   Result<std::vector<std::string>> UnreferencedOf(const std::vector<std::string>& hashes);
 

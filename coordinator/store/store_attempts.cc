@@ -137,6 +137,18 @@ Result<std::vector<std::string>> Store::KeepOnlyWeights(int64_t job_id) {
   return UnreferencedOf(dropped);
 }
 
+Result<std::vector<std::string>> Store::ForgetCheckpoint(int64_t job_id, int64_t step) {
+  GYRE_ASSIGN_OR_RETURN(
+      Statement * rows,
+      Bound("SELECT hash FROM checkpoints WHERE job_id = ? AND step = ? AND weights_only = 0",
+            job_id, step));
+  GYRE_ASSIGN_OR_RETURN(const bool row, Step(rows));
+  if (!row) return std::vector<std::string>();
+  const std::vector<std::string> dropped = {rows->Text(0)};
+  GYRE_RETURN_IF_ERROR(DropCheckpoint(job_id, step));
+  return UnreferencedOf(dropped);
+}
+
 Status Store::DropCheckpoint(int64_t job_id, int64_t step) {
   return Run("DELETE FROM checkpoints WHERE job_id = ? AND step = ? AND weights_only = 0", job_id,
              step);
@@ -159,12 +171,19 @@ Status Store::DropCheckpoints(const char* select, int64_t job_id,
 Result<std::vector<std::string>> Store::UnreferencedOf(const std::vector<std::string>& hashes) {
   std::vector<std::string> unreferenced;
   for (const std::string& hash : hashes) {
-    GYRE_ASSIGN_OR_RETURN(Statement * rows,
-                          Bound("SELECT 1 FROM checkpoints WHERE hash = ? LIMIT 1", hash));
-    GYRE_ASSIGN_OR_RETURN(const bool row, Step(rows));
-    if (!row) unreferenced.push_back(hash);
+    GYRE_ASSIGN_OR_RETURN(const bool needed, NeedsObject(hash));
+    if (!needed) unreferenced.push_back(hash);
   }
   return unreferenced;
+}
+
+Result<bool> Store::NeedsObject(const std::string& hash) {
+  GYRE_ASSIGN_OR_RETURN(Statement * rows,
+                        Bound("SELECT 1 FROM checkpoints WHERE hash = ?1 UNION ALL "
+                              "SELECT 1 FROM variants v JOIN jobs j ON j.variant_id = v.id "
+                              "WHERE v.initial_weights = ?1 AND j.state <> 'SUCCEEDED' LIMIT 1",
+                              hash));
+  return Step(rows);
 }
 
 }  // namespace gyre

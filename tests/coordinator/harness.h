@@ -55,7 +55,7 @@ inline PreparedSweep MakeSweep(const std::string& name, int variants, int seeds)
 
 /// In memory where there is such a place: the tests commit often, and what they look at does not
 /// depend on the disk.
-inline std::filesystem::path ScratchFolder(const std::string& name) {
+inline std::filesystem::path FreshFolder(const std::string& name) {
   const std::filesystem::path memory = "/dev/shm";
   const std::filesystem::path parent =
       access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::path(testing::TempDir());
@@ -211,7 +211,7 @@ class CoordinatorTest : public testing::Test {
   }
   std::string Jobs() { return Sql("SELECT id, state FROM jobs ORDER BY id"); }
 
-  const std::filesystem::path folder_ = ScratchFolder("coordinator");
+  const std::filesystem::path folder_ = FreshFolder("coordinator");
   const std::filesystem::path path_ = folder_ / "results.db";
   Millis now_ = kStart;
   int64_t offers_ = 0;

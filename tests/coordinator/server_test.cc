@@ -14,6 +14,7 @@
 #include "gyre/v1/worker_service.grpc.pb.h"
 #include "proto/protocol.h"
 #include "tests/coordinator/harness.h"
+#include "tests/trainer/data/made_dataset.h"
 
 namespace gyre {
 namespace {
@@ -44,6 +45,8 @@ class ServerTest : public testing::Test {
     SetLogLevel(LogLevel::kError);
     options_.listen = "127.0.0.1:0";
     options_.database = folder_ / "results.db";
+    options_.home = folder_ / "home";
+    dataset_ = MakeDataset(options_.home, {"text"});
     options_.parser = ParseName;
     Start();
   }
@@ -83,7 +86,7 @@ class ServerTest : public testing::Test {
   grpc::Status Submit(const std::string& yaml, v1::SubmitResponse* response) {
     v1::SubmitRequest request;
     request.set_yaml(yaml);
-    (*request.mutable_datasets())["request"].set_hash("data-hash");
+    (*request.mutable_datasets())["request"].set_hash(dataset_);
     return Call(*sweeps_, &v1::SweepService::Stub::Submit, request, response);
   }
   void Register() {
@@ -111,8 +114,9 @@ class ServerTest : public testing::Test {
     return response;
   }
 
-  const std::filesystem::path folder_ = ScratchFolder("server");
+  const std::filesystem::path folder_ = FreshFolder("server");
   ServerOptions options_;
+  std::string dataset_;
   std::unique_ptr<CoordinatorServer> server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::SweepService::Stub> sweeps_;
@@ -127,7 +131,7 @@ TEST_F(ServerTest, AJobFromSubmissionToQuery) {
   Register();
   const v1::Lease lease = Acquire(0).lease();
   EXPECT_EQ(lease.job_id(), 1);
-  EXPECT_THAT(lease.job(), HasSubstr("data-hash"));
+  EXPECT_THAT(lease.job(), HasSubstr(dataset_));
 
   v1::HeartbeatRequest beat;
   beat.set_incarnation("w1");

@@ -18,7 +18,7 @@ TEST(SimulationTest, WhateverBreaksTheSweepComesOutTheSame) {
     ASSERT_EQ(std::sscanf(given, "%lu,%lu", &first, &count), 2) << given;
   }
   int restarts = 0, deaths = 0, cuts = 0, full_disks = 0, resumed = 0, refused = 0;
-  const std::filesystem::path folder = ScratchFolder("simulation");
+  const std::filesystem::path folder = FreshFolder("simulation");
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const std::filesystem::path run = folder / std::to_string(seed);
     std::filesystem::create_directories(run);

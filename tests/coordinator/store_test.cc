@@ -18,7 +18,7 @@ using testing::HasSubstr;
 class StoreTest : public testing::Test {
  protected:
   ~StoreTest() override { std::filesystem::remove_all(folder_); }
-  const std::filesystem::path folder_ = ScratchFolder("store");
+  const std::filesystem::path folder_ = FreshFolder("store");
   const std::filesystem::path path_ = folder_ / "results.db";
 };
 
