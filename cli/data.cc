@@ -47,7 +47,7 @@ DatasetRequest RequestFor(const Arguments& arguments, const std::string& part) {
   DataConfig data;
   data.train = arguments.sources.size() == 1 ? Json(arguments.sources[0]) : Json(arguments.sources);
   data.holdout = arguments.holdout;
-  DatasetRequest request = RequestsOf(data).train;
+  DatasetRequest request = RequestsOf(data).train.front().request;
   if (!part.empty()) request.part = part;
   return request;
 }
@@ -88,7 +88,9 @@ int List(const Arguments& arguments) {
 }
 
 int Add(const Arguments& arguments) {
-  const auto files = ListSourceFiles(arguments.sources);
+  std::vector<SourcePath> paths;
+  for (const std::string& path : arguments.sources) paths.push_back({path});
+  const auto files = ListSourceFiles(paths);
   if (!files.ok()) return FailHere(files.status());
   NamedCorpus corpus{arguments.name, {}, arguments.license};
   for (const std::string& path : arguments.sources) corpus.paths.push_back(AbsolutePath(path));
@@ -108,8 +110,8 @@ int Prepare(const Arguments& arguments) {
                                              ? std::vector<std::string>{"train", "validation"}
                                              : std::vector<std::string>{arguments.part};
   for (const std::string& part : parts) {
-    const auto info =
-        PrepareDataset(GyreHome(), RequestFor(arguments, part), Say, arguments.package);
+    const auto info = PrepareDataset(GyreHome(), RequestFor(arguments, part), Say,
+                                     {.package = arguments.package});
     if (!info.ok() && part == "validation" && !table.rows.empty() &&
         info.status().code() == StatusCode::kInvalidArgument) {
       Say(info.status()

@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "cli/exit_code.h"
 #include "trainer/data/corpora.h"
+#include "trainer/data/tokenizer_store.h"
 
 namespace gyre {
 namespace {
@@ -34,6 +35,7 @@ SpecOptions SpecOptionsFor(const std::string& path, int64_t max_jobs) {
   std::error_code error;  // without a current folder the path stays as it is
   options.folder = std::filesystem::absolute(path, error).parent_path().lexically_normal().string();
   options.max_jobs = max_jobs;
+  options.model_vocabulary = ModelFileVocabulary;
   if (const auto corpora = ListNamedCorpora(GyreHome()); corpora.ok()) {
     for (const NamedCorpus& corpus : *corpora) options.corpora.push_back(corpus.name);
   }
@@ -65,7 +67,9 @@ Result<std::map<std::string, DatasetInfo>> PrepareDatasets(const std::filesystem
     for (const Variant& variant : sweep.variants) {
       const DataConfig& data = variant.config.data;
       const JobDatasetRequests requests = RequestsOf(data);
-      GYRE_RETURN_IF_ERROR(prepare(requests.train).status());
+      for (const WeightedRequest& text : requests.train) {
+        GYRE_RETURN_IF_ERROR(prepare(text.request).status());
+      }
       for (const auto& [name, request] : requests.validation) {
         GYRE_ASSIGN_OR_RETURN(const DatasetInfo info, prepare(request));
         if (info.tokens < data.context) {

@@ -131,6 +131,12 @@ Result<PreparedSubmission> PrepareSubmission(const SubmitCall& call, const Sweep
     if (found == call.datasets.end()) return std::nullopt;
     return found->second.hash;
   };
+  options.model_vocabulary = [&call](const std::string& path) -> Result<int> {
+    for (const auto& [request_key, dataset] : call.datasets) {
+      if (ModelPathIn(request_key) == path) return dataset.vocab_size;
+    }
+    return NotFound("no data set with the tokenizer " + path + " came with the submission");
+  };
   for (const auto& [request_key, dataset] : call.datasets) {
     for (const std::string& name : CorporaIn(request_key)) options.corpora.push_back(name);
   }

@@ -1,5 +1,7 @@
 #include "trainer/job_file.h"
 
+#include <vector>
+
 #include "base/files.h"
 #include "trainer/data/dataset.h"
 
@@ -24,8 +26,12 @@ Result<TrainerJob> ReadJobFile(const std::filesystem::path& file, const std::fil
                              " (`gyre plan --format json` prints whole jobs)");
     }
     const JobDatasetRequests requests = RequestsOf(config->data);
-    GYRE_ASSIGN_OR_RETURN(const DatasetInfo train, PrepareDataset(home, requests.train, progress));
-    json["datasets"] = {{"train", train.hash}, {"validation", Json::object()}};
+    std::vector<TrainText> texts;
+    for (const auto& [request, weight] : requests.train) {
+      GYRE_ASSIGN_OR_RETURN(const DatasetInfo info, PrepareDataset(home, request, progress));
+      texts.push_back({info.hash, weight});
+    }
+    json["datasets"] = {{"train", ToJson(texts)}, {"validation", Json::object()}};
     for (const auto& [name, request] : requests.validation) {
       GYRE_ASSIGN_OR_RETURN(const DatasetInfo info, PrepareDataset(home, request, progress));
       json["datasets"]["validation"][name] = info.hash;

@@ -31,7 +31,7 @@ class Expander {
         options_(options),
         context_(context),
         spec_(std::move(draft_.spec)),
-        resolver_(options.folder, draft_.base_place, context.notes) {}
+        resolver_(options, draft_.base_place, context.notes) {}
 
   SweepSpec Expand() {
     const int64_t jobs = CountJobs(draft_);
@@ -231,7 +231,7 @@ class Expander {
   // for equal work.
   std::string Identify(Variant* variant, bool* prepared) {
     const JobDatasetRequests requests = RequestsOf(variant->config.data);
-    std::string train = requests.train.Key();
+    std::vector<TrainText> prepared_texts, requested_texts;
     std::map<std::string, std::string> validation;
     *prepared = true;
     const auto look_up = [&](const DatasetRequest& request) {
@@ -244,14 +244,18 @@ class Expander {
       *prepared &= !found->second.empty();
       return found->second;
     };
-    variant->train_dataset = look_up(requests.train);
+    for (const auto& [request, weight] : requests.train) {
+      prepared_texts.push_back({look_up(request), weight});
+      requested_texts.push_back({request.Key(), weight});
+    }
+    if (*prepared) variant->train_dataset = TextOf(prepared_texts);
     for (const auto& [name, request] : requests.validation) {
       variant->validation_datasets[name] = look_up(request);
       validation[name] = request.Key();
     }
     if (*prepared)
       return VariantIdentity(*variant, variant->train_dataset, variant->validation_datasets);
-    return VariantIdentity(*variant, train, validation);
+    return VariantIdentity(*variant, TextOf(requested_texts), validation);
   }
 
   void Unprepared(const DatasetRequest& request) {

@@ -307,6 +307,11 @@ std::vector<ExcludeItem> ReadExclude(const YamlRef& exclude, const Settings* bas
 std::string NameOf(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number_float()) return FormatNumber(value.get<double>());
+  if (value.is_object() && value.contains("source") && value.contains("weight")) {
+    return NameOf(value["weight"]) + "*" + NameOf(value["source"]);
+  }
+  if (value.is_object() && value.contains("path")) return NameOf(value["path"]);
+  if (value.is_object() && value.contains("vocab_size")) return "bpe-" + value["vocab_size"].dump();
   if (!value.is_array()) return value.dump();
   std::string text;
   for (const Json& item : value) text += (text.empty() ? "" : ",") + NameOf(item);

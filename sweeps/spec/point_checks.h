@@ -40,7 +40,8 @@ class PointChecks {
 };
 
 /// The parts of a JobConfig; each fills its part from the settings and reports what does not fit.
-void ResolveModel(PointChecks* checks, ModelConfig* model);
+/// `vocabulary` is the tokenizer's.
+void ResolveModel(PointChecks* checks, int vocabulary, ModelConfig* model);
 void ResolvePosition(PointChecks* checks, const ModelConfig& model, PositionConfig* position,
                      Notes* notes);
 /// After the others: a switch goes from the block's encoding to one within the budget.

@@ -1,10 +1,12 @@
 #include "sweeps/spec/resolve.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "sweeps/spec/point_checks.h"
 #include "sweeps/spec/sources.h"
 #include "trainer/data/dataset.h"
+#include "trainer/data/tokenizer_request.h"
 #include "trainer/position/rotation.h"
 
 namespace gyre {
@@ -19,15 +21,31 @@ const int kLayers = FieldIndexOrDie("position.layers");
 const int kSwitch = FieldIndexOrDie("position.switch");
 const int kHeadDim = FieldIndexOrDie("model.head_dim");
 
-// The held-out part of the training text, under the name that RequestsOf gives it.
+// Relative paths are relative to the file.
+Json AbsoluteSource(const Json& source, const std::string& folder) {
+  return WithPaths(source, [&folder](const std::string& path) {
+    return (std::filesystem::path(folder) / path).lexically_normal().string();
+  });
+}
+
+// The held-out part of each training text, under the name that RequestsOf gives it, written so that
+// RequestsOf takes it for that.
 Json DefaultValidation(const Json& train) {
   DataConfig data;
   data.train = train;
-  const std::string name = RequestsOf(data).validation.front().first;
-  if (!train.is_string() || !train.get<std::string>().starts_with("corpus:"))
-    return Json{{name, train}};
-  const std::string text = train.get<std::string>();
-  return Json{{name, text.substr(0, text.find('/')) + "/validation"}};
+  Json validation = Json::object();
+  for (const auto& [name, request] : RequestsOf(data).validation) {
+    const Json& source = request.source;
+    const bool corpus = source.is_string() && source.get<std::string>().starts_with("corpus:");
+    validation[name] = corpus ? Json(source.get<std::string>() + "/validation") : source;
+  }
+  return validation;
+}
+
+Json AbsoluteTokenizer(const Json& tokenizer, const std::string& folder) {
+  return TokenizerWithPaths(tokenizer, [&folder](const std::string& path) {
+    return (std::filesystem::path(folder) / path).lexically_normal().string();
+  });
 }
 
 Json WrittenValidation(const Json& written, const std::string& folder) {
@@ -63,8 +81,29 @@ void PointChecks::Add(std::initializer_list<int> fields, const std::string& mess
   faults_->push_back({blamed == nullptr ? fallback_ : blamed->place, check, message, help});
 }
 
-PointResolver::PointResolver(const std::string& folder, const TextPlace& fallback, Notes* notes)
-    : folder_(folder), fallback_(fallback), notes_(notes) {}
+PointResolver::PointResolver(const SpecOptions& options, const TextPlace& fallback, Notes* notes)
+    : options_(options), fallback_(fallback), notes_(notes) {}
+
+int PointResolver::ResolveTokenizer(PointChecks* checks, DataConfig* data) {
+  const Setting* written = checks->point().At(kTokenizer);
+  data->tokenizer =
+      AbsoluteTokenizer(written == nullptr ? Json("bytes") : written->value, options_.folder);
+  const auto request = TokenizerRequestFromJson(data->tokenizer);
+  if (!request.ok()) {
+    checks->Add({kTokenizer}, "data.tokenizer: " + request.status().message());
+    return 1;
+  }
+  if (const auto vocabulary = VocabularyOf(*request)) return *vocabulary;
+  const auto [known, is_new] = vocabularies_.try_emplace(request->path, Result<int>(0));
+  if (is_new) {
+    known->second = options_.model_vocabulary
+                        ? options_.model_vocabulary(request->path)
+                        : Result<int>(NotFound(request->path + " is not known here"));
+  }
+  if (known->second.ok()) return *known->second;
+  checks->Add({kTokenizer}, "data.tokenizer: " + known->second.status().message());
+  return 1;
+}
 
 ResolvedPoint PointResolver::Resolve(const GridPoint& point) {
   ResolvedPoint resolved;
@@ -78,16 +117,16 @@ ResolvedPoint PointResolver::Resolve(const GridPoint& point) {
   } else {
     auto& [sources, validation] = sources_[{train, point.At(kValidation)}];
     if (sources.is_null()) {
-      sources = AbsoluteSource(train->value, folder_);
+      sources = AbsoluteSource(train->value, options_.folder);
       const Setting* written = point.At(kValidation);
-      if (written != nullptr) validation = WrittenValidation(written->value, folder_);
+      if (written != nullptr) validation = WrittenValidation(written->value, options_.folder);
       if (validation.empty()) validation = DefaultValidation(sources);
     }
     config.data.train = sources;
     config.data.validation = validation;
   }
-  config.data.tokenizer = checks.Get<std::string>(kTokenizer, "bytes");
-  ResolveModel(&checks, &config.model);
+  const int vocabulary = ResolveTokenizer(&checks, &config.data);
+  ResolveModel(&checks, vocabulary, &config.model);
   ResolveTraining(&checks, &config);
   ResolvePosition(&checks, config.model, &config.position, notes_);
   ResolveSwitches(&checks, &config, notes_);

@@ -27,21 +27,27 @@ struct ResolvedPoint {
   std::vector<PointFault> faults;
 };
 
+class PointChecks;
+
 class PointResolver {
  public:
-  /// `fallback` is where a fault is reported that no written value brings, e.g. a missing
-  /// data.train.
-  PointResolver(const std::string& folder, const TextPlace& fallback, Notes* notes);
+  /// `options` outlive the resolver. `fallback` is where a fault is reported that no written value
+  /// brings, e.g. a missing data.train.
+  PointResolver(const SpecOptions& options, const TextPlace& fallback, Notes* notes);
 
   ResolvedPoint Resolve(const GridPoint& point);
 
  private:
-  std::string folder_;
+  /// Sets data.tokenizer; its vocabulary, or of one that is not known the least there can be.
+  int ResolveTokenizer(PointChecks* checks, DataConfig* data);
+
+  const SpecOptions& options_;
   TextPlace fallback_;
   Notes* notes_;
   // Settings that a sweep's points share are worked out once: validation sets by what they follow
   // from.
   std::map<std::pair<const Setting*, const Setting*>, std::pair<Json, Json>> sources_;
+  std::map<std::string, Result<int>> vocabularies_;  // of models, by path
 };
 
 }  // namespace gyre

@@ -7,7 +7,6 @@
 namespace gyre {
 namespace {
 
-constexpr int kByteVocabulary = 257;
 constexpr int64_t kDefaultTokens = 20'000'000;
 constexpr int64_t kDefaultBatchTokens = 16384;
 constexpr int64_t kDefaultEvaluateTokens = 65536;
@@ -15,6 +14,7 @@ constexpr double kMicroBatchBytes = 512.0 * 1024 * 1024;
 
 const int kModelType = FieldIndexOrDie("model.model_type");
 const int kVocabulary = FieldIndexOrDie("model.vocab_size");
+const int kTokenizer = FieldIndexOrDie("data.tokenizer");
 const int kHiddenLayers = FieldIndexOrDie("model.num_hidden_layers");
 const int kHidden = FieldIndexOrDie("model.hidden_size");
 const int kIntermediate = FieldIndexOrDie("model.intermediate_size");
@@ -81,9 +81,9 @@ void ResolveHeads(PointChecks* checks, ModelConfig* model) {
 
 }  // namespace
 
-void ResolveModel(PointChecks* checks, ModelConfig* model) {
+void ResolveModel(PointChecks* checks, int vocabulary, ModelConfig* model) {
   model->model_type = checks->Get(kModelType, model->model_type);
-  model->vocab_size = checks->Get(kVocabulary, kByteVocabulary);
+  model->vocab_size = checks->Get(kVocabulary, vocabulary);
   model->num_hidden_layers = checks->Get(kHiddenLayers, model->num_hidden_layers);
   model->hidden_size = checks->Get(kHidden, model->hidden_size);
   model->intermediate_size = checks->Get(kIntermediate, 4 * model->hidden_size);
@@ -94,10 +94,10 @@ void ResolveModel(PointChecks* checks, ModelConfig* model) {
   model->qk_norm = checks->Get(kQkNorm, model->qk_norm);
   model->sliding_window = checks->Get(kUseWindow, true) ? checks->Get(kWindow, 0) : 0;
 
-  if (model->vocab_size < kByteVocabulary) {
-    checks->Add({kVocabulary}, "model.vocab_size must hold the tokenizer's " +
-                                   Text(kByteVocabulary) + " tokens, and is " +
-                                   Text(model->vocab_size));
+  if (model->vocab_size < vocabulary) {
+    checks->Add({kVocabulary, kTokenizer}, "model.vocab_size must hold the tokenizer's " +
+                                               Text(vocabulary) + " tokens, and is " +
+                                               Text(model->vocab_size));
   }
   const bool gemma = model->model_type == "gemma";
   const std::string activation = checks->Get<std::string>(kActivation, "");

@@ -1,13 +1,13 @@
 #include "sweeps/spec/sources.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <set>
 
 #include "sweeps/spec/nearest.h"
 #include "sweeps/spec/scalar.h"
 #include "sweeps/spec/sweep_spec.h"
 #include "sweeps/spec/value_reader.h"
+#include "trainer/data/dataset.h"
+#include "trainer/data/json_lines.h"
 
 namespace gyre {
 namespace {
@@ -54,18 +54,8 @@ bool CheckCorpus(const std::string& path, const std::string& text, const TextPla
   return true;
 }
 
-bool CheckOne(const std::string& path, const YamlRef& ref, const std::vector<std::string>& users,
-              Faults* faults) {
-  if (ref.node->IsMapping()) {
-    faults->Add(ref.place, path + ": several sources with weights are not yet supported",
-                "give a list of sources");
-    return false;
-  }
-  if (!ref.node->IsScalar()) {
-    faults->Add(ref.place,
-                path + " must be corpus:NAME, a path or a glob, and is " + DescribeNode(*ref.node));
-    return false;
-  }
+bool CheckText(const std::string& path, const YamlRef& ref, const std::vector<std::string>& users,
+               Faults* faults) {
   const auto text = ReadText(path, ref, faults);
   if (!text) return false;
   if (text->find_first_not_of(" \t\n") == std::string::npos) {
@@ -87,27 +77,152 @@ bool CheckOne(const std::string& path, const YamlRef& ref, const std::vector<std
   return true;
 }
 
-}  // namespace
+// {path, field or template}: JSON lines, and what of each object is the text.
+std::optional<Json> ReadRecords(const std::string& path, const YamlRef& ref,
+                                const std::vector<std::string>& users, Faults* faults) {
+  Json source = Json::object();
+  RecordFormat format;
+  bool good = true;
+  for (const YamlEntry& entry : ref.node->entries) {
+    const std::string inner = path + "." + entry.key;
+    if (entry.key == "path") {
+      good &= entry.value.node->IsScalar() && CheckText(inner, entry.value, users, faults);
+    } else if (entry.key == "field" || entry.key == "template") {
+      const auto text = ReadText(inner, entry.value, faults);
+      good &= text.has_value();
+      (entry.key == "field" ? format.field : format.text_template) = text.value_or("");
+    } else {
+      faults->Add(entry.place,
+                  path + ": a source has path, field and template, and not " + Quoted(entry.key));
+      good = false;
+    }
+    source[entry.key] = entry.value.node->text;
+  }
+  if (good && !source.contains("path")) {
+    faults->Add(ref.place, path + " has no path",
+                "for example {path: questions.jsonl, template: \"{question} {answer}\"}");
+    good = false;
+  }
+  if (const Status status = CheckRecordFormat(format); good && !status.ok()) {
+    faults->Add(ref.place, path + ": " + status.message());
+    good = false;
+  }
+  if (!good) return std::nullopt;
+  return source;
+}
 
+std::optional<Json> ReadOne(const std::string& path, const YamlRef& ref,
+                            const std::vector<std::string>& users, Faults* faults) {
+  if (ref.node->IsMapping()) {
+    const auto& entries = ref.node->entries;
+    const bool weighted = std::any_of(entries.begin(), entries.end(), [](const YamlEntry& entry) {
+      return entry.key == "source" || entry.key == "weight";
+    });
+    if (!weighted) return ReadRecords(path, ref, users, faults);
+    faults->Add(ref.place,
+                path +
+                    ": a weight is for a list of several texts of data.train, and all "
+                    "of them have one",
+                "for example train: [{source: corpus:austen, weight: 0.7}, {source: more.txt, "
+                "weight: 0.3}]");
+    return std::nullopt;
+  }
+  if (!ref.node->IsScalar()) {
+    faults->Add(ref.place,
+                path + " must be corpus:NAME, a path or a glob, and is " + DescribeNode(*ref.node));
+    return std::nullopt;
+  }
+  if (!CheckText(path, ref, users, faults)) return std::nullopt;
+  return Json(ref.node->text);
+}
+
+// One text: a source or a list of them.
 std::optional<Json> ReadSource(const std::string& path, const YamlRef& ref,
                                const std::vector<std::string>& corpora, Faults* faults) {
-  if (!ref.node->IsSequence()) {
-    if (!CheckOne(path, ref, corpora, faults)) return std::nullopt;
-    return Json(ref.node->text);
-  }
+  if (!ref.node->IsSequence()) return ReadOne(path, ref, corpora, faults);
   if (ref.node->items.empty()) {
     faults->Add(ref.place, path + " is an empty list", "name a corpus, a file, a folder or a glob");
     return std::nullopt;
   }
   Json list = Json::array();
-  std::set<std::string> seen;
   for (const YamlRef& item : ref.node->items) {
-    if (!CheckOne(path, item, corpora, faults)) continue;
-    if (!seen.insert(item.node->text).second) {
-      faults->Add(item.place, path + " has " + Quoted(item.node->text) + " twice");
+    auto source = ReadOne(path, item, corpora, faults);
+    if (!source) continue;
+    if (std::find(list.begin(), list.end(), *source) != list.end()) {
+      faults->Add(item.place, path + " has " +
+                                  Quoted(source->is_string() ? item.node->text : source->dump()) +
+                                  " twice");
       continue;
     }
-    list.push_back(item.node->text);
+    list.push_back(std::move(*source));
+  }
+  if (list.size() != ref.node->items.size()) return std::nullopt;
+  return list;
+}
+
+std::optional<double> ReadWeight(const std::string& path, const YamlRef& ref, Faults* faults) {
+  if (ref.node->IsScalar()) {
+    const Reading<Number> number = ReadNumber(ref.node->text, "a number above 0");
+    if (number.value && number.value->value > 0) return number.value->value;
+  }
+  faults->Add(ref.place, path + " must be a number above 0, and is " + DescribeNode(*ref.node));
+  return std::nullopt;
+}
+
+std::optional<Json> ReadWeighted(const std::string& path, const YamlRef& ref,
+                                 const std::vector<std::string>& corpora, Faults* faults) {
+  Json weighted = Json::object();
+  bool good = true;
+  for (const YamlEntry& entry : ref.node->entries) {
+    if (entry.key == "source") {
+      auto source = ReadSource(path + ".source", entry.value, corpora, faults);
+      good &= source.has_value();
+      if (source) weighted["source"] = std::move(*source);
+    } else if (entry.key == "weight") {
+      const auto weight = ReadWeight(path + ".weight", entry.value, faults);
+      good &= weight.has_value();
+      weighted["weight"] = weight.value_or(1);
+    } else {
+      faults->Add(entry.place,
+                  path + ": an item has source and weight, and not " + Quoted(entry.key));
+      good = false;
+    }
+  }
+  for (const char* key : {"source", "weight"}) {
+    if (!good || weighted.contains(key)) continue;
+    faults->Add(ref.place, path + ": an item of the list has no " + key);
+    good = false;
+  }
+  if (!good) return std::nullopt;
+  return Json{{"source", weighted["source"]}, {"weight", weighted["weight"]}};
+}
+
+bool IsWeighted(const YamlRef& ref) {
+  return ref.node->IsMapping() &&
+         std::any_of(ref.node->entries.begin(), ref.node->entries.end(),
+                     [](const YamlEntry& entry) { return entry.key == "source"; });
+}
+
+}  // namespace
+
+std::optional<Json> ReadTrainSource(const std::string& path, const YamlRef& ref,
+                                    const std::vector<std::string>& corpora, Faults* faults) {
+  const bool mixture = ref.node->IsSequence() && !ref.node->items.empty() &&
+                       std::all_of(ref.node->items.begin(), ref.node->items.end(), IsWeighted);
+  if (!mixture) return ReadSource(path, ref, corpora, faults);
+  Json list = Json::array();
+  for (const YamlRef& item : ref.node->items) {
+    auto weighted = ReadWeighted(path, item, corpora, faults);
+    if (!weighted) continue;
+    const bool twice = std::any_of(list.begin(), list.end(), [&weighted](const Json& other) {
+      return other["source"] == (*weighted)["source"];
+    });
+    if (twice) {
+      faults->Add(item.place, path + " has a text twice: " + (*weighted)["source"].dump(),
+                  "give it the sum of the weights");
+      continue;
+    }
+    list.push_back(std::move(*weighted));
   }
   if (list.size() != ref.node->items.size()) return std::nullopt;
   return list;
@@ -147,43 +262,17 @@ std::optional<Json> ReadSources(const std::string& path, const YamlRef& ref,
   return sources;
 }
 
-std::optional<Json> ReadTokenizer(const std::string& path, const YamlRef& ref, Faults* faults) {
-  const bool scalar = ref.node->IsScalar();
-  if (scalar && ref.node->text == "bytes") return Json("bytes");
-  if (ref.node->IsMapping() || (scalar && ref.node->text.ends_with(".model"))) {
-    faults->Add(ref.place, path + ": tokenizers other than bytes are not yet supported");
-    return std::nullopt;
-  }
-  faults->Add(ref.place,
-              path +
-                  " must be bytes, a SentencePiece .model or {train: bpe, vocab_size: n}, and is " +
-                  DescribeNode(*ref.node),
-              scalar ? DidYouMean(ref.node->text, {"bytes"}) : "");
-  return std::nullopt;
-}
-
 std::vector<std::string> CorporaIn(const std::string& request_key) {
-  const Json key = Json::parse(request_key, nullptr, false);
-  if (!key.is_object() || !key.contains("source")) return {};
+  const auto request = DatasetRequest::FromKey(request_key);
+  if (!request.ok()) return {};
   std::vector<std::string> names;
-  const Json source = key["source"].is_array() ? key["source"] : Json::array({key["source"]});
-  for (const Json& item : source) {
+  const Json& source = request->source;
+  for (const Json& item : source.is_array() ? source : Json::array({source})) {
     const std::string text = item.is_string() ? item.get<std::string>() : "";
     if (!text.starts_with(kCorpus)) continue;
     names.push_back(text.substr(kCorpus.size(), text.find('/') - kCorpus.size()));
   }
   return names;
-}
-
-Json AbsoluteSource(const Json& source, const std::string& folder) {
-  if (source.is_array()) {
-    Json list = Json::array();
-    for (const Json& item : source) list.push_back(AbsoluteSource(item, folder));
-    return list;
-  }
-  const std::string text = source.get<std::string>();
-  if (text.starts_with(kCorpus)) return source;
-  return (std::filesystem::path(folder) / text).lexically_normal().string();
 }
 
 }  // namespace gyre

@@ -13,19 +13,17 @@
 
 namespace gyre {
 
-/// data.train: a string or a list of them, as written. `corpora` are the names of users' own
-/// corpora, beside ours.
-std::optional<Json> ReadSource(const std::string& path, const YamlRef& ref,
-                               const std::vector<std::string>& corpora, Faults* faults);
+/// data.train, as written: a source, or a list of {source, weight}. A source is a string, {path,
+/// field or template}, or a list of these. `corpora` are the names of users' own corpora, beside
+/// ours.
+std::optional<Json> ReadTrainSource(const std::string& path, const YamlRef& ref,
+                                    const std::vector<std::string>& corpora, Faults* faults);
 
 /// data.validation: {name: source}; a null source takes a name of a lower layer away.
 std::optional<Json> ReadSources(const std::string& path, const YamlRef& ref,
                                 const std::vector<std::string>& corpora, Faults* faults);
 
-/// data.tokenizer: "bytes" so far.
+/// data.tokenizer, as written (trainer/data/tokenizer_request.h).
 std::optional<Json> ReadTokenizer(const std::string& path, const YamlRef& ref, Faults* faults);
-
-/// The source with relative paths made absolute against `folder`; corpora stay.
-Json AbsoluteSource(const Json& source, const std::string& folder);
 
 }  // namespace gyre

@@ -38,7 +38,7 @@ struct Variant {
   std::vector<std::vector<LayerPosition>> switched;
   // Hashes of the data sets it trains on and is evaluated on (by name of the set), from
   // SpecOptions::dataset_hashes; empty where one is not prepared.
-  std::string train_dataset;
+  std::string train_dataset;  // of several texts: their list (config/job_config.h, TextOf)
   std::map<std::string, std::string> validation_datasets;
 };
 
@@ -76,6 +76,9 @@ struct SweepSpec {
 /// prepared.
 using DatasetHashes = std::function<std::optional<std::string>(const std::string& request_key)>;
 
+/// The vocabulary of the SentencePiece model in a file, or why it is not known.
+using ModelVocabulary = std::function<Result<int>(const std::string& absolute_path)>;
+
 /// A larger text is refused without a look at it.
 inline constexpr size_t kMaxSweepFileBytes = size_t{8} << 20;
 
@@ -85,8 +88,13 @@ struct SpecOptions {
   int64_t max_jobs = 100000;
   std::vector<std::string> corpora =
       {};  // names of users' own corpora ("corpus:NAME"), beside the built-in ones
-  DatasetHashes dataset_hashes;  // may be empty: then no keys
+  DatasetHashes dataset_hashes;           // may be empty: then no keys
+  ModelVocabulary model_vocabulary = {};  // may be empty: then a tokenizer's file is a fault
 };
+
+/// The path of the SentencePiece model that a DatasetRequest::Key() asks for; empty if it asks for
+/// none: from the keys of prepared data a server learns how large a model's vocabulary is.
+std::string ModelPathIn(const std::string& request_key);
 
 /// Names of the corpora that a DatasetRequest::Key() asks for: from the keys of prepared data a
 /// server learns which of a user's own corpora there are.

@@ -46,7 +46,7 @@ class ValueReader {
       case FieldKind::kBand:
         return ReadBand(ref);
       case FieldKind::kSource:
-        return ReadSource(path_, ref, corpora_, faults_);
+        return ReadTrainSource(path_, ref, corpora_, faults_);
       case FieldKind::kSources:
         return ReadSources(path_, ref, corpora_, faults_);
       case FieldKind::kTokenizer:

@@ -339,7 +339,9 @@ constexpr Field kFields[] = {
      .kind = kSource,
      .default_text = "required",
      .meaning =
-         "corpus:NAME, a file, a folder, a glob, or a list of them; relative to the sweep's file"},
+         "corpus:NAME, a file, a folder, a glob, {path, field or template} for JSON lines, or "
+         "a list of them; or a list of {source, weight}: several texts, each with its share of "
+         "the rows. Paths are relative to the sweep's file"},
     {.path = "data.validation",
      .kind = kSources,
      .default_text = "the held-out part of train",
@@ -348,7 +350,8 @@ constexpr Field kFields[] = {
      .kind = kTokenizer,
      .default_text = "bytes",
      .meaning =
-         "bytes; a SentencePiece .model or {train: bpe, vocab_size: n} are not yet supported"},
+         "bytes; a SentencePiece .model; {train: bpe, vocab_size: n}: trained on a sample of "
+         "the training text; {ids: n, document_start: id} for .bin files of ids"},
     {.path = "data.context",
      .kind = kCount,
      .default_text = "512",

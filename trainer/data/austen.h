@@ -9,12 +9,9 @@
 #include <vector>
 
 #include "base/status.h"
+#include "trainer/data/corpus_text.h"
 
 namespace gyre {
-
-struct CorpusText {
-  std::vector<std::string> train, validation;  // documents
-};
 
 /// From the package's Rdata.rdb. DATA_LOSS: damaged, or not the novels.
 Result<CorpusText> AustenText(std::string_view rdb);

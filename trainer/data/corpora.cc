@@ -5,6 +5,8 @@
 #include "base/files.h"
 #include "base/scratch_folder.h"
 #include "trainer/config/job_config.h"
+#include "trainer/data/austen.h"
+#include "trainer/data/byte_stream.h"
 #include "trainer/data/package.h"
 
 namespace gyre {
@@ -12,9 +14,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr size_t kMaxCorpusBytes = size_t{1} << 30;
+
 bool IsCorpusName(const std::string& name) {
   return !name.empty() && name.size() <= 64 && name[0] != '-' &&
          name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
+}
+
+Result<std::string> ReadUnpacked(const fs::path& path) {
+  GYRE_ASSIGN_OR_RETURN(const auto stream, OpenByteStream(path));
+  std::string content;
+  for (std::vector<char> piece(1 << 18);;) {
+    GYRE_ASSIGN_OR_RETURN(const size_t got, stream->Read(piece.data(), piece.size()));
+    if (got == 0) return content;
+    content.append(piece.data(), got);
+    if (content.size() > kMaxCorpusBytes) return DataLoss("too large to be what it should be");
+  }
 }
 
 Result<NamedCorpus> ReadNamed(const fs::path& file) {
@@ -25,6 +40,7 @@ Result<NamedCorpus> ReadNamed(const fs::path& file) {
   try {
     json.at("paths").get_to(corpus.paths);
     json.at("license").get_to(corpus.license);
+    corpus.format = {json.value("field", ""), json.value("template", "")};
   } catch (const Json::exception&) {
     corpus.paths.clear();
   }
@@ -37,9 +53,12 @@ Result<NamedCorpus> ReadNamed(const fs::path& file) {
 
 const std::vector<BuiltInCorpus>& BuiltInCorpora() {
   static const std::vector<BuiltInCorpus> corpora = {
-      {"austen", "Jane Austen's six novels; trains on five, holds out Persuasion",
-       "text: public domain; package r-cran-janeaustenr: MIT", "r-cran-janeaustenr",
-       "usr/lib/R/site-library/janeaustenr/data/Rdata.rdb", AustenText},
+      {"austen",
+       "Jane Austen's six novels; trains on five, holds out Persuasion",
+       "text: public domain; package r-cran-janeaustenr: MIT",
+       "r-cran-janeaustenr",
+       {"usr/lib/R/site-library/janeaustenr/data/Rdata.rdb"},
+       [](const std::vector<std::string>& contents) { return AustenText(contents[0]); }},
   };
   return corpora;
 }
@@ -68,13 +87,17 @@ Result<CorpusText> ReadBuiltInCorpus(const BuiltInCorpus& corpus, const fs::path
   }
   if (progress) progress("unpacking " + deb.filename().string());
   GYRE_RETURN_IF_ERROR(UnpackPackage(deb, folder.path() / "package"));
-  const auto content = ReadFile(folder.path() / "package" / corpus.file);
-  if (!content.ok()) {
-    if (content.status().code() != StatusCode::kNotFound) return content.status();
-    return InvalidArgument(deb.string() + " has no file " + corpus.file + "; Debian's package " +
-                           corpus.package + " is wanted");
+  std::vector<std::string> contents;
+  for (const std::string& file : corpus.files) {
+    auto content = ReadUnpacked(folder.path() / "package" / file);
+    if (!content.ok() && content.status().code() == StatusCode::kNotFound) {
+      return InvalidArgument(deb.string() + " has no file " + file + "; Debian's package " +
+                             corpus.package + " is wanted");
+    }
+    if (!content.ok()) return content.status().WithContext(deb.string() + ", " + file);
+    contents.push_back(*std::move(content));
   }
-  auto text = corpus.read(*content);
+  auto text = corpus.read(contents);
   if (!text.ok()) return text.status().WithContext(deb.string());
   return text;
 }
@@ -89,13 +112,16 @@ Status AddNamedCorpus(const fs::path& home, const NamedCorpus& corpus, bool repl
     return AlreadyExists("corpus:" + corpus.name + " is one of Gyre's own; choose another name");
   }
   const auto old = FindNamedCorpus(home, corpus.name);
-  if (old.ok() && old->paths != corpus.paths && !replace) {
+  const bool other = old.ok() && (old->paths != corpus.paths || old->format != corpus.format);
+  if (other && !replace) {
     return AlreadyExists("corpus:" + corpus.name + " already names other files (" + old->paths[0] +
                          (old->paths.size() > 1 ? ", ..." : "") +
                          "); --replace names these instead");
   }
   GYRE_RETURN_IF_ERROR(MakeFolders(home / "corpora"));
-  const Json json = {{"paths", corpus.paths}, {"license", corpus.license}};
+  Json json = {{"paths", corpus.paths}, {"license", corpus.license}};
+  if (!corpus.format.field.empty()) json["field"] = corpus.format.field;
+  if (!corpus.format.text_template.empty()) json["template"] = corpus.format.text_template;
   return WriteFileAtomically(home / "corpora" / (corpus.name + ".json"),
                              json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }

@@ -2,25 +2,24 @@
 
 // The texts that have names, "corpus:NAME": those that Gyre knows how to fetch, and those that a
 // user has named with `gyre data add` (GYRE_HOME/corpora/NAME.json: {"paths": [absolute, ...],
-// "license": "..."}).
+// "license": "...", and for JSON lines "field" or "template"}).
 
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
-#include "trainer/data/austen.h"
+#include "trainer/data/corpus_text.h"
+#include "trainer/data/dataset.h"
+#include "trainer/data/json_lines.h"
 
 namespace gyre {
-
-using ProgressFn = std::function<void(const std::string&)>;
 
 /// A corpus that comes out of a Debian package, already in its two parts.
 struct BuiltInCorpus {
   std::string name, description, license, package;
-  std::string file;  // within the package
-  Result<CorpusText> (*read)(std::string_view file_content);
+  std::vector<std::string> files;  // within the package; .dz is unpacked
+  Result<CorpusText> (*read)(const std::vector<std::string>& contents);
 };
 const std::vector<BuiltInCorpus>& BuiltInCorpora();
 /// nullptr if Gyre has no such corpus of its own.
@@ -37,6 +36,7 @@ struct NamedCorpus {
   std::string name;
   std::vector<std::string> paths;  // absolute: files, folders, globs
   std::string license;
+  RecordFormat format = {};  // of .jsonl files
 };
 /// INVALID_ARGUMENT: not a name; ALREADY_EXISTS: the name has other paths (unless `replace`), or is
 /// one of Gyre's own.

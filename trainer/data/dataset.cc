@@ -36,6 +36,7 @@ Result<Dataset> Dataset::Open(const std::filesystem::path& home, const std::stri
   const Result<DatasetInfo> info = DatasetInfoFromJson(Json::parse(*meta, nullptr, false));
   if (!info.ok()) return damaged(info.status().message());
   Dataset out;
+  out.folder_ = folder;
   out.info_ = *info;
   if (out.info_.hash != hash) return damaged("its description names another hash");
   GYRE_ASSIGN_OR_RETURN(out.tokens_file_, MappedFile::Open(folder / "tokens.bin"));
@@ -108,10 +109,18 @@ Status Dataset::Verify() const {
   hash.Update(DatasetHashPrefix(info_.tokenizer, info_.vocab_size));
   hash.Update(tokens_file_.bytes());
   hash.Update(documents_file_.bytes());
-  if (hash.Finish() == info_.hash) return OkStatus();
+  if (hash.Finish() == info_.hash) return OpenTokenizer().status();
   return DataLoss("the data set " + info_.hash +
                   " does not have the content that its name says; remove the "
                   "folder and prepare it again with `gyre data prepare`");
+}
+
+Result<std::unique_ptr<Tokenizer>> Dataset::OpenTokenizer() const {
+  const Result<std::string> model = ReadFile(folder_ / "tokenizer.model", kMaxTokenizerModelBytes);
+  if (!model.ok() && model.status().code() != StatusCode::kNotFound) return model.status();
+  auto tokenizer = TokenizerWithIdentity(info_.tokenizer, model.ok() ? *model : "");
+  if (!tokenizer.ok()) return tokenizer.status().WithContext("the data set " + folder_.string());
+  return tokenizer;
 }
 
 }  // namespace gyre

@@ -14,6 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr size_t kBufferBytes = 1 << 18;
+
 // The data set is in place: ours, or the same one that somebody else made meanwhile. A damaged one
 // is replaced.
 Status MoveIntoPlace(const fs::path& home, const fs::path& made, const std::string& hash) {
@@ -24,7 +26,8 @@ Status MoveIntoPlace(const fs::path& home, const fs::path& made, const std::stri
     if (errno != ENOTEMPTY && errno != EEXIST) {
       return ErrnoStatus(errno, "cannot rename to " + place.string());
     }
-    if (Dataset::Open(home, hash).ok()) return OkStatus();
+    const auto there = Dataset::Open(home, hash);
+    if (there.ok() && there->OpenTokenizer().ok()) return OkStatus();
     std::error_code ignored;
     const fs::path damaged = made.parent_path() / "damaged";  // goes with the scratch folder
     fs::remove_all(damaged, ignored);
@@ -40,7 +43,50 @@ std::string DatasetHashPrefix(std::string_view tokenizer, int vocab_size) {
   return "gyre dataset 1\n" + std::string(tokenizer) + "\n" + std::to_string(vocab_size) + "\n";
 }
 
-DatasetWriter::DatasetWriter(fs::path home, ScratchFolder scratch, const Tokenizer* tokenizer)
+DatasetWriter::Output::Output(Output&& other) noexcept { *this = std::move(other); }
+
+DatasetWriter::Output& DatasetWriter::Output::operator=(Output&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(fd_, other.fd_);
+  std::swap(buffer_, other.buffer_);
+  return *this;
+}
+
+DatasetWriter::Output::~Output() {
+  if (fd_ >= 0) close(fd_);
+}
+
+Status DatasetWriter::Output::Open(const fs::path& path) {
+  path_ = path;
+  fd_ = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  return fd_ < 0 ? ErrnoStatus(errno, "cannot create " + path.string()) : OkStatus();
+}
+
+Status DatasetWriter::Output::Write(std::string_view bytes) {
+  buffer_ += bytes;
+  return buffer_.size() < kBufferBytes ? OkStatus() : Flush();
+}
+
+Status DatasetWriter::Output::Flush() {
+  std::string_view left = buffer_;
+  while (!left.empty()) {
+    const ssize_t written = write(fd_, left.data(), left.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return ErrnoStatus(errno, "cannot write the data set in " + path_.string());
+    left.remove_prefix(static_cast<size_t>(written));
+  }
+  buffer_.clear();
+  return OkStatus();
+}
+
+Status DatasetWriter::Output::Finish() {
+  GYRE_RETURN_IF_ERROR(Flush());
+  if (fsync(fd_) != 0) return ErrnoStatus(errno, "cannot sync the data set in " + path_.string());
+  close(std::exchange(fd_, -1));
+  return OkStatus();
+}
+
+DatasetWriter::DatasetWriter(fs::path home, ScratchFolder scratch, Tokenizer* tokenizer)
     : home_(std::move(home)),
       scratch_(std::move(scratch)),
       folder_(scratch_.path() / "dataset"),
@@ -48,74 +94,75 @@ DatasetWriter::DatasetWriter(fs::path home, ScratchFolder scratch, const Tokeniz
   hash_.Update(DatasetHashPrefix(tokenizer->identity(), tokenizer->vocab_size()));
 }
 
-DatasetWriter::DatasetWriter(DatasetWriter&& other) noexcept
-    : home_(std::move(other.home_)),
-      scratch_(std::move(other.scratch_)),
-      folder_(std::move(other.folder_)),
-      tokenizer_(other.tokenizer_),
-      fd_(std::exchange(other.fd_, -1)),
-      hash_(other.hash_),
-      tokens_(other.tokens_),
-      bytes_(other.bytes_),
-      document_starts_(std::move(other.document_starts_)),
-      ids_(std::move(other.ids_)) {}
-
-DatasetWriter::~DatasetWriter() {
-  if (fd_ >= 0) close(fd_);
-}
-
-Result<DatasetWriter> DatasetWriter::Create(const fs::path& home, const Tokenizer* tokenizer) {
+Result<DatasetWriter> DatasetWriter::Create(const fs::path& home, Tokenizer* tokenizer) {
   GYRE_ASSIGN_OR_RETURN(ScratchFolder scratch, ScratchFolder::Create(home, "dataset"));
   DatasetWriter writer(home, std::move(scratch), tokenizer);
   GYRE_RETURN_IF_ERROR(MakeFolders(writer.folder_));
-  const fs::path tokens = writer.folder_ / "tokens.bin";
-  writer.fd_ = open(tokens.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (writer.fd_ < 0) return ErrnoStatus(errno, "cannot create " + tokens.string());
+  GYRE_RETURN_IF_ERROR(writer.tokens_file_.Open(writer.folder_ / "tokens.bin"));
+  GYRE_RETURN_IF_ERROR(writer.documents_file_.Open(writer.folder_ / "documents.bin"));
   return writer;
 }
 
-Status DatasetWriter::Write(const void* data, size_t bytes) {
-  hash_.Update(data, bytes);
-  const char* from = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t written = write(fd_, from, bytes);
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return ErrnoStatus(errno, "cannot write the data set in " + folder_.string());
-    }
-    from += written;
-    bytes -= static_cast<size_t>(written);
+Status DatasetWriter::WriteIds() {
+  tokens_ += static_cast<int64_t>(ids_.size());
+  const auto write = [this](const auto& ids) {
+    const std::string_view bytes(reinterpret_cast<const char*>(ids.data()),
+                                 ids.size() * sizeof ids[0]);
+    hash_.Update(bytes);
+    return tokens_file_.Write(bytes);
+  };
+  const Status written = TokenBytes(tokenizer_->vocab_size()) == 4
+                             ? write(ids_)
+                             : write(std::vector<uint16_t>(ids_.begin(), ids_.end()));
+  ids_.clear();
+  return written;
+}
+
+Status DatasetWriter::Add(std::string_view piece) {
+  if (!std::exchange(in_document_, true)) {
+    const auto start = static_cast<uint64_t>(tokens_);
+    GYRE_RETURN_IF_ERROR(
+        documents_file_.Write({reinterpret_cast<const char*>(&start), sizeof start}));
+    ++documents_;
+    ids_.push_back(tokenizer_->document_start());
   }
-  return OkStatus();
+  if (tokenizer_->has_bytes()) bytes_ += static_cast<int64_t>(piece.size());
+  if (!rest_.empty()) {
+    rest_ += piece;
+    piece = rest_;
+  }
+  std::string rest(piece.substr(tokenizer_->Encode(piece, /*last=*/false, &ids_)));
+  rest_ = std::move(rest);
+  return WriteIds();
+}
+
+Status DatasetWriter::EndDocument() {
+  if (!in_document_) GYRE_RETURN_IF_ERROR(Add({}));
+  tokenizer_->Encode(rest_, /*last=*/true, &ids_);
+  rest_.clear();
+  in_document_ = false;
+  return WriteIds();
 }
 
 Status DatasetWriter::AddDocument(std::string_view text) {
-  ids_.clear();
-  ids_.push_back(tokenizer_->document_start());
-  tokenizer_->Encode(text, &ids_);
-  document_starts_.push_back(static_cast<uint64_t>(tokens_));
-  tokens_ += static_cast<int64_t>(ids_.size());
-  bytes_ += static_cast<int64_t>(text.size());
-  if (TokenBytes(tokenizer_->vocab_size()) == 4) {
-    return Write(ids_.data(), ids_.size() * sizeof ids_[0]);
-  }
-  const std::vector<uint16_t> narrow(ids_.begin(), ids_.end());
-  return Write(narrow.data(), narrow.size() * sizeof narrow[0]);
+  GYRE_RETURN_IF_ERROR(Add(text));
+  return EndDocument();
 }
 
 Result<DatasetInfo> DatasetWriter::Finish(DatasetInfo info) {
-  if (fsync(fd_) != 0) return ErrnoStatus(errno, "cannot sync the data set in " + folder_.string());
-  close(std::exchange(fd_, -1));
-  const std::string_view starts(reinterpret_cast<const char*>(document_starts_.data()),
-                                document_starts_.size() * sizeof document_starts_[0]);
-  hash_.Update(starts);
+  GYRE_RETURN_IF_ERROR(tokens_file_.Finish());
+  GYRE_RETURN_IF_ERROR(documents_file_.Finish());
+  GYRE_ASSIGN_OR_RETURN(const MappedFile starts, MappedFile::Open(folder_ / "documents.bin"));
+  hash_.Update(starts.bytes());
   info.tokens = tokens_;
-  info.documents = documents();
+  info.documents = documents_;
   info.bytes = bytes_;
   info.vocab_size = tokenizer_->vocab_size();
   info.tokenizer = tokenizer_->identity();
   info.hash = hash_.Finish();
-  GYRE_RETURN_IF_ERROR(WriteFileAtomically(folder_ / "documents.bin", starts));
+  if (!tokenizer_->model().empty()) {
+    GYRE_RETURN_IF_ERROR(WriteFileAtomically(folder_ / "tokenizer.model", tokenizer_->model()));
+  }
   const std::string meta = ToJson(info).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   GYRE_RETURN_IF_ERROR(WriteFileAtomically(folder_ / "meta.json", meta));
   GYRE_RETURN_IF_ERROR(MoveIntoPlace(home_, folder_, info.hash));

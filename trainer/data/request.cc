@@ -35,6 +35,31 @@ DatasetRequest WithSource(const DataConfig& data, const Json& source, const std:
   return request;
 }
 
+// A tokenizer that is to be trained says what on, so that every request stands for itself.
+Json TokenizerFor(const DataConfig& data, const std::vector<WeightedRequest>& train) {
+  const bool trained = data.tokenizer.is_object() && data.tokenizer.contains("train");
+  if (!trained || data.tokenizer.contains("on")) return data.tokenizer;
+  Json on = Json::array();
+  for (const WeightedRequest& text : train) {
+    on.push_back(
+        {{"source", text.request.source}, {"part", text.request.part}, {"weight", text.weight}});
+  }
+  Json tokenizer = data.tokenizer;
+  tokenizer["on"] = std::move(on);
+  tokenizer["holdout"] = data.holdout;
+  return tokenizer;
+}
+
+std::string UnusedName(const std::string& name, const JobDatasetRequests& requests) {
+  const auto taken = [&requests](const std::string& wanted) {
+    return std::any_of(requests.validation.begin(), requests.validation.end(),
+                       [&wanted](const auto& set) { return set.first == wanted; });
+  };
+  std::string unused = name;
+  for (int n = 2; taken(unused); ++n) unused = name + "-" + std::to_string(n);
+  return unused;
+}
+
 }  // namespace
 
 std::string DatasetRequest::Key() const {
@@ -89,6 +114,7 @@ Result<DatasetInfo> DatasetInfoFromJson(const Json& json) {
 }
 
 std::string DefaultValidationName(const Json& train) {
+  if (train.is_object() && train.contains("path")) return DefaultValidationName(train["path"]);
   if (!train.is_string()) return "validation";
   const std::string text = train.get<std::string>();
   if (text.starts_with("corpus:")) {
@@ -98,23 +124,71 @@ std::string DefaultValidationName(const Json& train) {
   if (text.find_first_of("*?[") != std::string::npos) return "validation";
   std::filesystem::path path = std::filesystem::path(text).lexically_normal();
   if (path.filename().empty()) path = path.parent_path();  // "texts/"
-  const std::string stem = path.stem().string();
+  std::string stem = path.stem().string();
+  if (path.extension() == ".gz" || path.extension() == ".zst") {
+    stem = std::filesystem::path(stem).stem().string();
+  }
   return stem.empty() || stem == "." || stem == ".." || stem == "train" ? "validation"
                                                                         : MetricName(stem);
 }
 
+std::vector<WeightedSource> TrainSourcesOf(const Json& train) {
+  const bool weighted = train.is_array() && !train.empty() && train.front().is_object() &&
+                        train.front().contains("source");
+  if (!weighted) return {{train, 1}};
+  std::vector<WeightedSource> sources;
+  double sum = 0;
+  for (const Json& item : train) {
+    if (!item.is_object()) continue;
+    const Json weight = item.value("weight", Json());
+    sources.push_back(
+        {item.value("source", Json()), weight.is_number() ? weight.get<double>() : 1});
+    sum += sources.back().weight;
+  }
+  for (WeightedSource& source : sources) source.weight /= sum;
+  return sources;
+}
+
+Json WithPaths(const Json& source, const std::function<std::string(const std::string&)>& change) {
+  if (source.is_string()) {
+    const std::string text = source.get<std::string>();
+    return text.starts_with("corpus:") ? source : Json(change(text));
+  }
+  Json changed = source;
+  if (source.is_array()) {
+    for (Json& item : changed) item = WithPaths(item, change);
+  } else if (source.is_object()) {
+    for (const char* key : {"path", "source"}) {
+      if (source.contains(key)) changed[key] = WithPaths(source[key], change);
+    }
+  }
+  return changed;
+}
+
 JobDatasetRequests RequestsOf(const DataConfig& data) {
   JobDatasetRequests requests;
-  requests.train = WithSource(data, data.train, "train");
+  for (const WeightedSource& text : TrainSourcesOf(data.train)) {
+    requests.train.push_back({WithSource(data, text.source, "train"), text.weight});
+  }
+  DataConfig whole = data;
+  whole.tokenizer = TokenizerFor(data, requests.train);
+  for (WeightedRequest& text : requests.train) {
+    if (!whole.tokenizer.is_null()) text.request.tokenizer = whole.tokenizer;
+  }
   if (!data.validation.is_object() || data.validation.empty()) {
-    requests.validation.emplace_back(DefaultValidationName(requests.train.source),
-                                     WithSource(data, requests.train.source, "validation"));
+    for (const WeightedRequest& text : requests.train) {
+      const Json& source = text.request.source;
+      requests.validation.emplace_back(UnusedName(DefaultValidationName(source), requests),
+                                       WithSource(whole, source, "validation"));
+    }
     return requests;
   }
   for (const auto& [name, source] : data.validation.items()) {
-    DatasetRequest request = WithSource(data, source, "all");
-    if (request.part == "all" && request.source == requests.train.source) {
-      request.part = "validation";
+    DatasetRequest request = WithSource(whole, source, "all");
+    for (const WeightedRequest& text : requests.train) {
+      if (request.part == "all" && request.source == text.request.source) {
+        request.part = "validation";
+      }
     }
     requests.validation.emplace_back(name, std::move(request));
   }

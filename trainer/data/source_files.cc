@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <unordered_set>
 
-#include "base/files.h"
 #include "base/hash.h"
 
 namespace gyre {
@@ -17,20 +16,41 @@ namespace fs = std::filesystem;
 
 bool IsGlob(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
 
+// "a.txt" of "a.txt.gz".
+std::string WithoutPacking(const fs::path& path) {
+  const std::string name = path.filename().string();
+  for (const std::string_view ending : {".gz", ".zst"}) {
+    if (name.ends_with(ending)) return name.substr(0, name.size() - ending.size());
+  }
+  return name;
+}
+
+// Whether it is taken out of a folder.
+bool IsSourceName(const fs::path& path) {
+  const std::string name = WithoutPacking(path);
+  const bool packed = name != path.filename().string();
+  return name.ends_with(".txt") || name.ends_with(".jsonl") || (!packed && name.ends_with(".bin"));
+}
+
+std::string KindName(SourceKind kind) {
+  return kind == SourceKind::kText ? ".txt" : kind == SourceKind::kJsonLines ? ".jsonl" : ".bin";
+}
+
 Status CheckReadable(const fs::path& path) {
   const std::string name = path.filename().string();
-  for (const char* ending : {".jsonl", ".jsonl.gz", ".jsonl.zst"}) {
-    if (name.ends_with(ending)) {
-      return Unimplemented(
-          path.string() +
-          ": JSON lines are not yet supported; write each document to a .txt file of its "
-          "own and name the folder");
-    }
-  }
-  for (const char* ending : {".gz", ".zst", ".xz", ".bz2", ".zip", ".tar", ".bin", ".parquet"}) {
+  for (const char* ending : {".parquet", ".arrow"}) {
     if (name.ends_with(ending)) {
       return Unimplemented(path.string() + ": files ending in " + ending +
-                           " are not yet supported; unpack it to .txt files");
+                           " are not read; make JSON lines of it, in Python: "
+                           "datasets.load_dataset(...).to_json(\"x.jsonl\")");
+    }
+  }
+  for (const char* ending :
+       {".xz", ".bz2", ".zip", ".tar", ".tgz", ".tar.gz", ".tar.zst", ".bin.gz", ".bin.zst"}) {
+    if (name.ends_with(ending)) {
+      return Unimplemented(
+          path.string() + ": files ending in " + ending +
+          " are not read; unpack it (.txt and .jsonl may be packed as .gz or .zst)");
     }
   }
   return OkStatus();
@@ -47,10 +67,17 @@ Result<struct stat> Stat(const fs::path& path) {
   return info;
 }
 
+int64_t MtimeOf(const struct stat& info) {
+  return int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+}
+
 // Collects files; all limits and duplicates are looked at here.
 class Listing {
  public:
-  Status AddPath(const std::string& path) {
+  Status Add(const SourcePath& source) {
+    GYRE_RETURN_IF_ERROR(CheckRecordFormat(source.format).WithContext(source.path));
+    format_ = source.format;
+    const std::string& path = source.path;
     if (path.empty()) return InvalidArgument("an empty path where a text is wanted");
     struct stat info {};
     if (IsGlob(path) && stat(path.c_str(), &info) != 0) return AddGlob(path);
@@ -71,18 +98,18 @@ class Listing {
   }
 
   Status AddFile(const fs::path& path, const struct stat& info, bool named) {
-    if (static_cast<uint64_t>(info.st_size) > kMaxSourceFileBytes) {
-      return ResourceExhausted(path.string() + " has " + std::to_string(info.st_size) +
-                               " bytes, more than the " + std::to_string(kMaxSourceFileBytes) +
-                               " that one document may have; split it into several files");
+    const SourceKind kind = SourceKindOf(path);
+    if (kind != SourceKind::kJsonLines && format_ != RecordFormat()) {
+      return InvalidArgument(path.string() +
+                             " has no records: a field or a template is for .jsonl files");
     }
     if (!seen_.insert(AbsolutePath(path)).second) return OkStatus();
     if (files_.size() == kMaxSourceFiles) {
       return ResourceExhausted("more than " + std::to_string(kMaxSourceFiles) +
                                " text files; join them into fewer, larger ones");
     }
-    files_.push_back({path, static_cast<uint64_t>(info.st_size),
-                      int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec, named});
+    files_.push_back(
+        {path, static_cast<uint64_t>(info.st_size), MtimeOf(info), named, kind, format_});
     return OkStatus();
   }
 
@@ -91,20 +118,29 @@ class Listing {
     std::vector<fs::path> found;
     fs::recursive_directory_iterator entry(folder, error);
     for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-      if (entry->path().extension() != ".txt") continue;
+      if (!IsSourceName(entry->path())) continue;
       found.push_back(entry->path());
       if (found.size() > kMaxSourceFiles) break;  // AddFile says so
     }
     if (error) return ErrnoStatus(error.value(), "cannot list the folder " + folder.string());
     std::sort(found.begin(), found.end());
-    bool any = false;
+    const fs::path* first = nullptr;
     for (const fs::path& path : found) {
       GYRE_ASSIGN_OR_RETURN(const struct stat info, Stat(path));
       if (!S_ISREG(info.st_mode)) continue;
-      any = true;
+      if (first == nullptr) first = &path;
+      if (SourceKindOf(path) != SourceKindOf(*first)) {
+        return InvalidArgument("the folder " + folder.string() + " has several kinds of texts (" +
+                               first->filename().string() + ", " + path.filename().string() +
+                               "); say which with a glob such as " +
+                               (folder / ("*" + KindName(SourceKindOf(path)))).string());
+      }
       GYRE_RETURN_IF_ERROR(AddFile(path, info, /*named=*/false));
     }
-    if (!any) return NotFound("no .txt file in the folder " + folder.string() + " or below it");
+    if (first == nullptr) {
+      return NotFound("no .txt, .jsonl or .bin file in the folder " + folder.string() +
+                      " or below it");
+    }
     return OkStatus();
   }
 
@@ -127,25 +163,22 @@ class Listing {
     return OkStatus();
   }
 
+  RecordFormat format_;
   std::vector<SourceFile> files_;
   std::unordered_set<std::string> seen_;
 };
 
-void DropCarriageReturns(std::string* text) {
-  size_t out = text->find("\r\n");
-  if (out == std::string::npos) return;
-  for (size_t in = out; in < text->size(); ++in) {
-    const bool dropped = (*text)[in] == '\r' && in + 1 < text->size() && (*text)[in + 1] == '\n';
-    if (!dropped) (*text)[out++] = (*text)[in];
-  }
-  text->resize(out);
-}
-
 }  // namespace
 
-Result<std::vector<SourceFile>> ListSourceFiles(const std::vector<std::string>& paths) {
+SourceKind SourceKindOf(const fs::path& path) {
+  const std::string name = WithoutPacking(path);
+  if (name.ends_with(".jsonl")) return SourceKind::kJsonLines;
+  return name.ends_with(".bin") ? SourceKind::kTokens : SourceKind::kText;
+}
+
+Result<std::vector<SourceFile>> ListSourceFiles(const std::vector<SourcePath>& paths) {
   Listing listing;
-  for (const std::string& path : paths) GYRE_RETURN_IF_ERROR(listing.AddPath(path));
+  for (const SourcePath& path : paths) GYRE_RETURN_IF_ERROR(listing.Add(path));
   std::vector<SourceFile> files = listing.Take();
   if (files.empty()) return InvalidArgument("an empty list where a text is wanted");
   return files;
@@ -168,31 +201,15 @@ std::string AbsolutePath(const fs::path& path) {
   return (error ? path : absolute).lexically_normal().string();
 }
 
-Result<std::string> ReadSourceText(const SourceFile& file) {
-  const auto changed = [&file](const char* how) {
-    return Unavailable(file.path.string() + " " + how +
-                       " while it was being read; run the command again");
-  };
-  auto content = ReadFile(file.path, kMaxSourceFileBytes);
-  if (!content.ok()) {
-    if (content.status().code() == StatusCode::kNotFound) return changed("vanished");
-    return content.status();
-  }
+Status CheckUnchanged(const SourceFile& file) {
   const auto now = Stat(file.path);
-  if (!now.ok()) return changed("vanished");
-  if (content->size() != file.size ||
-      int64_t{now->st_mtim.tv_sec} * 1'000'000'000 + now->st_mtim.tv_nsec != file.mtime_ns) {
-    return changed("changed");
+  if (now.ok() && static_cast<uint64_t>(now->st_size) == file.size &&
+      MtimeOf(*now) == file.mtime_ns) {
+    return OkStatus();
   }
-  if (content->starts_with("\xFF\xFE") || content->starts_with("\xFE\xFF") ||
-      content->starts_with(std::string_view("\0\0\xFE\xFF", 4))) {
-    return InvalidArgument(
-        file.path.string() +
-        " is UTF-16 or UTF-32; convert it first: iconv -f UTF-16 -t UTF-8 OLD > NEW");
-  }
-  if (content->starts_with("\xEF\xBB\xBF")) content->erase(0, 3);
-  DropCarriageReturns(&*content);
-  return content;
+  const bool there = now.ok();
+  return Unavailable(file.path.string() + (there ? " changed" : " vanished") +
+                     " while it was being read; run the command again");
 }
 
 }  // namespace gyre

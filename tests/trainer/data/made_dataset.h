@@ -16,8 +16,8 @@ namespace gyre {
 inline std::string MakeDataset(const std::filesystem::path& home,
                                const std::vector<std::string>& documents,
                                const std::string& name = "made") {
-  const auto tokenizer = Tokenizer::Create("bytes");
-  auto writer = DatasetWriter::Create(home, tokenizer->get());
+  const auto tokenizer = MakeByteTokenizer();
+  auto writer = DatasetWriter::Create(home, tokenizer.get());
   EXPECT_TRUE(writer.ok()) << writer.status();
   for (const std::string& document : documents) EXPECT_TRUE(writer->AddDocument(document).ok());
   DatasetInfo described;

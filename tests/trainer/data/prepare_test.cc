@@ -137,8 +137,10 @@ TEST_F(PrepareTest, BadRequestsSayWhatToDo) {
   EXPECT_EQ(Error(Request(Write("a.txt", "a"), "test")).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(Error(Request(Path("a.txt"), "train", 1.5)).code(), StatusCode::kInvalidArgument);
   DatasetRequest request = Request(Path("a.txt"), "train");
-  request.tokenizer = {{"train", "bpe"}};
-  EXPECT_EQ(Error(request).code(), StatusCode::kUnimplemented);
+  for (const Json& tokenizer : {Json{{"train", "bpe"}}, Json("words"), Json(3)}) {
+    request.tokenizer = tokenizer;
+    EXPECT_EQ(Error(request).code(), StatusCode::kInvalidArgument) << tokenizer;
+  }
 }
 
 TEST_F(PrepareTest, SeveralAtOnceEndWellWithOneDataSet) {
@@ -201,7 +203,7 @@ TEST_F(PrepareTest, AustenComesOutOfItsPackage) {
                     .c_str()),
             0);
 
-  const auto train = PrepareDataset(home_, Request("corpus:austen", "train"), {}, deb);
+  const auto train = PrepareDataset(home_, Request("corpus:austen", "train"), {}, {.package = deb});
   ASSERT_TRUE(train.ok()) << train.status();
   EXPECT_EQ(train->name, "austen");
   EXPECT_THAT(train->license, HasSubstr("public domain"));
@@ -214,10 +216,13 @@ TEST_F(PrepareTest, AustenComesOutOfItsPackage) {
   EXPECT_EQ(LeftInTmp(), 0u);
 
   const Status no_package =
-      PrepareDataset(home_, Request("corpus:austen", "all"), {}, Write("no.deb", "x")).status();
+      PrepareDataset(home_, Request("corpus:austen", "all"), {}, {.package = Write("no.deb", "x")})
+          .status();
   EXPECT_EQ(no_package.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(no_package.message(), HasSubstr("dpkg-deb says"));
-  EXPECT_EQ(PrepareDataset(home_, Request(Write("a.txt", "a"), "all"), {}, deb).status().code(),
+  EXPECT_EQ(PrepareDataset(home_, Request(Write("a.txt", "a"), "all"), {}, {.package = deb})
+                .status()
+                .code(),
             StatusCode::kInvalidArgument);
 }
 

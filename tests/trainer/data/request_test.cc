@@ -35,7 +35,7 @@ TEST(RequestTest, AKeyGivesItsRequestBack) {
 
 TEST(RequestTest, ValidationDefaultsToTheHeldOutPartNamedAfterTheCorpus) {
   const JobDatasetRequests requests = RequestsOf(Austen());
-  EXPECT_EQ(requests.train.part, "train");
+  EXPECT_EQ(requests.train.at(0).request.part, "train");
   ASSERT_EQ(requests.validation.size(), 1u);
   EXPECT_EQ(requests.validation[0].first, "austen");
   EXPECT_EQ(requests.validation[0].second.Key(),

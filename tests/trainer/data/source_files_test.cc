@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "tests/trainer/data/temporary_home.h"
+#include "trainer/data/document_reader.h"
 
 namespace gyre {
 namespace {
@@ -11,11 +12,28 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+// The documents of a file, end to end.
+class WholeText : public DocumentSink {
+ public:
+  Status Add(std::string_view piece) override {
+    text += piece;
+    return OkStatus();
+  }
+  Status End() override { return OkStatus(); }
+  std::string text;
+};
+
+Result<std::string> ReadWhole(const SourceFile& file) {
+  WholeText whole;
+  GYRE_RETURN_IF_ERROR(ReadDocuments(file, &whole, {}));
+  return whole.text;
+}
+
 class SourceFilesTest : public TemporaryHomeTest {
  protected:
   // The names below home, in order.
   std::vector<std::string> List(const std::vector<std::string>& paths) {
-    const auto files = ListSourceFiles(paths);
+    const auto files = ListSourceFiles(Sources(paths));
     EXPECT_TRUE(files.ok()) << files.status();
     std::vector<std::string> names;
     if (!files.ok()) return names;
@@ -23,10 +41,17 @@ class SourceFilesTest : public TemporaryHomeTest {
       names.push_back(file.path.string().substr(home_.string().size() + 1));
     return names;
   }
-  Status Error(const std::vector<std::string>& paths) { return ListSourceFiles(paths).status(); }
+  Status Error(const std::vector<std::string>& paths) {
+    return ListSourceFiles(Sources(paths)).status();
+  }
+  static std::vector<SourcePath> Sources(const std::vector<std::string>& paths) {
+    std::vector<SourcePath> sources;
+    for (const std::string& path : paths) sources.push_back({path});
+    return sources;
+  }
   std::string Read(const std::string& content) {
-    const auto files = ListSourceFiles({Write("read.txt", content)});
-    return *ReadSourceText(files->at(0));
+    const auto files = ListSourceFiles({{Write("read.txt", content)}});
+    return ReadWhole(files->at(0)).value();
   }
 };
 
@@ -52,14 +77,20 @@ TEST_F(SourceFilesTest, AFileWhoseNameLooksLikeAGlobIsAFile) {
 }
 
 TEST_F(SourceFilesTest, WhatIsNotThereOrNotATextIsNamed) {
-  Write("empty-folder/readme.md", "x"), Write("a.jsonl", "{}"), Write("a.txt.gz", "x");
+  Write("empty-folder/readme.md", "x"), Write("a.parquet", "PAR1"), Write("a.txt.xz", "x");
+  Write("mixed/a.txt", "x"), Write("mixed/b.jsonl", "{}"), Write("a.txt", "x");
   EXPECT_EQ(Error({Path("absent.txt")}).code(), StatusCode::kNotFound);
   EXPECT_THAT(Error({Path("absent.txt")}).message(), HasSubstr("absent.txt"));
   EXPECT_THAT(Error({Path("*.text")}).message(), HasSubstr("nothing matches"));
-  EXPECT_THAT(Error({Path("empty-folder")}).message(), HasSubstr("no .txt file"));
+  EXPECT_THAT(Error({Path("empty-folder")}).message(), HasSubstr("no .txt, .jsonl or .bin file"));
   EXPECT_THAT(Error({Path("**/*.txt")}).message(), HasSubstr("name the folder"));
-  EXPECT_EQ(Error({Path("a.jsonl")}).code(), StatusCode::kUnimplemented);
-  EXPECT_EQ(Error({Path("a.txt.gz")}).code(), StatusCode::kUnimplemented);
+  EXPECT_EQ(Error({Path("a.parquet")}).code(), StatusCode::kUnimplemented);
+  EXPECT_THAT(Error({Path("a.parquet")}).message(), HasSubstr("to_json"));
+  EXPECT_EQ(Error({Path("a.txt.xz")}).code(), StatusCode::kUnimplemented);
+  EXPECT_THAT(Error({Path("mixed")}).message(),
+              HasSubstr("several kinds of texts (a.txt, b.jsonl)"));
+  EXPECT_THAT(ListSourceFiles({{Path("a.txt"), {.field = "text"}}}).status().message(),
+              HasSubstr("has no records"));
   EXPECT_EQ(Error({"/dev/null"}).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(Error({""}).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(Error({}).code(), StatusCode::kInvalidArgument);
@@ -79,23 +110,23 @@ TEST_F(SourceFilesTest, ByteOrderMarkAndCarriageReturnsGoTheRestStays) {
 }
 
 TEST_F(SourceFilesTest, Utf16IsRefusedWithWhatToDo) {
-  const auto files = ListSourceFiles({Write("wide.txt", std::string("\xFF\xFEh\0i\0", 6))});
-  const Status status = ReadSourceText(files->at(0)).status();
+  const auto files = ListSourceFiles({{Write("wide.txt", std::string("\xFF\xFEh\0i\0", 6))}});
+  const Status status = ReadWhole(files->at(0)).status();
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(status.message(), HasSubstr("iconv"));
 }
 
 TEST_F(SourceFilesTest, AFileThatVanishesOrChangesAfterListingIsSaid) {
-  const auto files = ListSourceFiles({Write("a.txt", "one")});
+  const auto files = ListSourceFiles({{Write("a.txt", "one")}});
   Write("a.txt", "other");
-  EXPECT_EQ(ReadSourceText(files->at(0)).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(ReadWhole(files->at(0)).status().code(), StatusCode::kUnavailable);
   std::filesystem::remove(Path("a.txt"));
-  EXPECT_THAT(ReadSourceText(files->at(0)).status().message(), HasSubstr("vanished"));
+  EXPECT_THAT(ReadWhole(files->at(0)).status().message(), HasSubstr("vanished"));
 }
 
 TEST_F(SourceFilesTest, TheStampChangesWithNameSizeTimeAndNumber) {
   Write("texts/a.txt", "one"), Write("texts/b.txt", "two");
-  const auto stamp = [&] { return SourceStamp(*ListSourceFiles({Path("texts")})); };
+  const auto stamp = [&] { return SourceStamp(*ListSourceFiles({{Path("texts")}})); };
   const std::string before = stamp();
   EXPECT_EQ(stamp(), before);
   std::filesystem::last_write_time(
