@@ -12,6 +12,8 @@ int main(int argc, char** argv) {
   gyre::AddPlanCommand(app, &exit_code);
   gyre::AddSubmitCommand(app, &exit_code);
   gyre::AddStatusCommand(app, &exit_code);
+  gyre::AddExplainCommand(app, &exit_code);
+  gyre::AddLogsCommand(app, &exit_code);
   gyre::AddPauseCommand(app, &exit_code);
   gyre::AddResumeCommand(app, &exit_code);
   gyre::AddRetryCommand(app, &exit_code);

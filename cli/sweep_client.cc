@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "cli/coordinator_calls.h"
 #include "gyre/v1/sweep_service.grpc.pb.h"
 #include "proto/channel.h"
 
@@ -123,30 +124,14 @@ void Write(const DatasetInfo& info, v1::Dataset* out) {
 
 }  // namespace
 
-struct SweepClient::Connection {
-  std::shared_ptr<CoordinatorChannel> channel;
+struct SweepClient::Connection : CoordinatorCalls {
   std::unique_ptr<v1::SweepService::Stub> stub;
 
   template <typename Request, typename Response>
   Status Call(grpc::Status (v1::SweepService::Stub::*method)(grpc::ClientContext*, const Request&,
                                                              Response*),
-              const Request& request, Response* response, Millis deadline) {
-    grpc::ClientContext context;
-    context.set_deadline(Deadline(deadline));
-    return Explain((stub.get()->*method)(&context, request, response));
-  }
-
-  Status Explain(const grpc::Status& answer) const {
-    const Status status = channel->Explain(answer);
-    // Nobody here cancels calls: the server ended it when it stopped.
-    if (status.code() == StatusCode::kCancelled) {
-      return Unavailable("the coordinator at " + channel->address() + " is shutting down");
-    }
-    if (status.code() == StatusCode::kDeadlineExceeded) {
-      return DeadlineExceeded("the coordinator at " + channel->address() +
-                              " did not answer in time");
-    }
-    return status;
+              const Request& request, Response* response, Millis deadline) const {
+    return CoordinatorCalls::Call(*stub, method, request, response, deadline);
   }
 };
 
@@ -154,6 +139,10 @@ SweepClient::SweepClient(std::unique_ptr<Connection> connection)
     : connection_(std::move(connection)) {}
 
 SweepClient::~SweepClient() = default;
+
+const std::shared_ptr<CoordinatorChannel>& SweepClient::channel() const {
+  return connection_->channel;
+}
 
 Result<std::unique_ptr<SweepClient>> SweepClient::Connect(const std::string& address) {
   auto connection = std::make_unique<Connection>();

@@ -18,6 +18,8 @@
 
 namespace gyre {
 
+class CoordinatorChannel;
+
 inline constexpr char kDefaultCoordinator[] = "127.0.0.1:7470";
 
 struct SweepSubmission {
@@ -73,6 +75,9 @@ class SweepClient : public SweepSource {
   /// tried and what to do.
   static Result<std::unique_ptr<SweepClient>> Connect(const std::string& address);
   ~SweepClient() override;
+
+  /// Of the connection, for other clients of the same coordinator.
+  const std::shared_ptr<CoordinatorChannel>& channel() const;
 
   Result<std::vector<SubmittedSweep>> Submit(const SweepSubmission& submission);
   Result<SweepStatus> GetSweep(const std::string& name) override;

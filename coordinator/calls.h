@@ -166,6 +166,23 @@ struct SweepReply {
   std::string waiting;  // why its queued jobs cannot start, or empty
   std::string problem;  // of the coordinator, or empty
 };
+/// An attempt as people look back at it.
+struct AttemptReply {
+  int number = 0;
+  AttemptState state = AttemptState::kLeased;
+  std::string worker, device, started_at, ended_at;
+  int64_t resumed_from_step = 0;
+  std::string error_code, error;
+  int64_t peak_memory_bytes = 0;
+  double tokens_per_second = 0;
+  std::string after;  // what became of the job then
+};
+struct JobReply {
+  JobRecord job;
+  std::string sweep, variant, queued_at, why;
+  std::vector<std::string> next;
+  std::vector<AttemptReply> attempts;
+};
 struct WorkerReply {
   WorkerRecord worker;
   int busy = 0;

@@ -32,8 +32,17 @@ void CommitLoop::Post(Call call) {
 }
 
 Status CommitLoop::Do(std::function<Status(const Moment&)> run) {
+  return Wait({.run = std::move(run), .done = nullptr});
+}
+
+Status CommitLoop::Read(std::function<Status(const Moment&)> run) {
+  return Wait({.run = std::move(run), .done = nullptr, .reads = true});
+}
+
+Status CommitLoop::Wait(Call call) {
   std::promise<Status> answered;
-  Post({std::move(run), [&](const Status& status) { answered.set_value(status); }});
+  call.done = [&](const Status& status) { answered.set_value(status); };
+  Post(std::move(call));
   return answered.get_future().get();
 }
 

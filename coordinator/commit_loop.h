@@ -30,6 +30,8 @@ class CommitLoop {
 
   /// Posts and waits. For threads that may wait.
   Status Do(std::function<Status(const Moment&)> run);
+  /// The same for a call that changes nothing: it is answered also while the disk is full.
+  Status Read(std::function<Status(const Moment&)> run);
 
   /// Runs what was posted before, answers every waiting AcquireLease without a lease, and ends.
   /// Idempotent.
@@ -39,6 +41,7 @@ class CommitLoop {
   Status health() const;
 
  private:
+  Status Wait(Call call);
   void Run();
 
   Coordinator& coordinator_;

@@ -237,6 +237,38 @@ void ToProto(const SweepReply& reply, v1::Sweep* message) {
   }
 }
 
+void ToProto(const AttemptReply& reply, v1::AttemptReport* message) {
+  message->set_number(reply.number);
+  message->set_worker(reply.worker);
+  message->set_device(reply.device);
+  message->set_state(std::string(Name(reply.state)));
+  message->set_started_at(reply.started_at);
+  message->set_ended_at(reply.ended_at);
+  message->set_resumed_from_step(reply.resumed_from_step);
+  message->set_error_code(reply.error_code);
+  message->set_error(reply.error);
+  message->set_peak_memory_bytes(reply.peak_memory_bytes);
+  message->set_tokens_per_second(reply.tokens_per_second);
+  message->set_after(reply.after);
+}
+
+void ToProto(const JobReply& reply, v1::JobReport* message) {
+  message->set_job_id(reply.job.id);
+  message->set_sweep(reply.sweep);
+  message->set_variant(reply.variant);
+  message->set_seed(reply.job.seed);
+  message->set_state(std::string(Name(reply.job.state)));
+  message->set_reused_from(reply.job.reused_from.value_or(0));
+  message->set_queued_at(reply.queued_at);
+  message->set_ended_at(reply.job.ended_at.value_or(""));
+  message->set_tokens_done(reply.job.tokens_done);
+  message->set_tokens_budget(reply.job.tokens_budget);
+  message->set_error(reply.job.error);
+  message->set_why(reply.why);
+  for (const std::string& next : reply.next) message->add_next(next);
+  for (const AttemptReply& attempt : reply.attempts) ToProto(attempt, message->add_attempts());
+}
+
 void ToProto(const ClusterReply& reply, v1::Cluster* message) {
   for (const WorkerReply& worker : reply.workers) {
     v1::WorkerInfo* info = message->add_workers();

@@ -27,6 +27,7 @@ void ToProto(const SubmitReply& reply, v1::SubmittedSweep* message);
 void ToProto(const TargetReply& reply, v1::TargetResponse* message);
 void ToProto(const SweepReply& reply, v1::Sweep* message);
 void ToProto(const RunningJobReply& reply, v1::RunningJob* message);
+void ToProto(const JobReply& reply, v1::JobReport* message);
 void ToProto(const ClusterReply& reply, v1::Cluster* message);
 void ToProto(const EventRow& row, v1::Event* message);
 

@@ -47,7 +47,7 @@ std::optional<Millis> Coordinator::Execute(const std::vector<Call>& calls, const
     for (const Call& call : calls) next = Execute({call}, at);
     return next;
   }
-  for (const Call& call : calls) call.done(committed);
+  for (const Call& call : calls) call.done(call.reads ? call.run(at) : committed);
   // Nobody may call before the cause is gone, and leases run out all the same.
   return at.now + timing_.heartbeat;
 }
@@ -85,6 +85,8 @@ Status Coordinator::Transact(const std::vector<Call>& calls, const Moment& at,
 Status Coordinator::Abandon(const Status& status, const Moment& at) {
   const bool callers_fault = !store_->failed() || status.code() == StatusCode::kFailedPrecondition;
   store_->Rollback();
+  // A disk that the write-ahead log has filled is not full for ever.
+  if (status.code() == StatusCode::kResourceExhausted) store_->ShrinkLog();
   is_stale_ = true;
   if (const Status reloaded = Reload(at); !reloaded.ok()) LogError(reloaded.ToString());
   if (callers_fault) return status;

@@ -21,6 +21,8 @@
 
 #include "base/status.h"
 #include "coordinator/calls.h"
+#include "coordinator/explain_job.h"
+#include "coordinator/retry.h"
 #include "coordinator/scheduler.h"
 #include "coordinator/state.h"
 #include "coordinator/store/store.h"
@@ -33,6 +35,7 @@ namespace gyre {
 struct Call {
   std::function<Status(const Moment&)> run;
   std::function<void(const Status&)> done;
+  bool reads = false;  // changes nothing: answered also while nothing can be committed
 };
 
 /// Hears of what can be watched. Called from the coordinator's thread; must not wait.
@@ -71,6 +74,7 @@ class Coordinator {
   Result<TargetReply> Retry(const Target& target, const Moment& at);
   Result<int64_t> FindSweepId(const std::string& name);
   Result<SweepReply> GetSweep(const std::string& name);
+  Result<JobReply> GetJob(int64_t id, const Moment& at);
   std::vector<SweepReply> ListSweeps();  // without running jobs and failures
   ClusterReply GetCluster();
 
@@ -87,6 +91,10 @@ class Coordinator {
 
   /// Whether a checkpoint, or a job that has not succeeded, refers to this object.
   Result<bool> NeedsObject(const std::string& hash) { return store_->NeedsObject(hash); }
+  /// FAILED_PRECONDITION unless the attempt, live or ended, is that incarnation's.
+  Status CheckLogWriter(const AttemptRef& attempt);
+  /// NOT_FOUND: no such job or attempt.
+  Status CheckAttempt(int64_t job, int attempt);
 
   /// Answers every waiting AcquireLease without a lease: the coordinator stops.
   void ReleaseOffers();
@@ -139,8 +147,10 @@ class Coordinator {
   };
   static AttemptEnding Lost(std::string why);
   Status EndAttempt(JobEntry& job, const AttemptEnding& ending, const Moment& at);
-  Status AfterAttempt(JobEntry& job, AttemptState ended, bool timed_out,
-                      const AttemptEnding& ending, const Moment& at);
+  Status AfterAttempt(JobEntry& job, const EndedAttempt& ended, bool timed_out, const Moment& at);
+  static Strikes StrikesOf(const JobEntry& job);
+  std::string MemoryNumbers(const AttemptRecord& attempt);
+  Status PauseIfAllFailAlike(SweepEntry& sweep, const JobEntry& failed, const Moment& at);
   Status GrantJob(int64_t offer, int64_t job_id, const Moment& at);
   Status MarkGone(WorkerEntry& worker, const Moment& at);
   Status StartAttempt(JobEntry& job, const Moment& at);
@@ -183,6 +193,11 @@ class Coordinator {
   Result<bool> MakeActive(SweepEntry& sweep, const Moment& at);
   Result<int> ReviveJobs(SweepEntry& sweep, const Moment& at);
   Result<int> Revive(JobEntry& job, const Moment& at);
+
+  // inspect_job.cc
+  WaitingFacts WaitingFactsOf(const JobEntry& job, const Moment& at);
+  int JobsAhead(const JobEntry& job);
+  std::string WhyNotAgain(const JobEntry& job, const std::vector<AttemptReply>& attempts);
 
   // inspect.cc
   SweepReply Describe(const SweepEntry& sweep, bool with_jobs);

@@ -1,10 +1,13 @@
 // The changes that every call is made of: jobs and attempts move by their state machines, each move
 // with its row, its event, and the rows that follow it.
 
+#include <cstdio>
 #include <utility>
 
 #include "coordinator/coordinator.h"
+#include "coordinator/explain_job.h"
 #include "coordinator/retry.h"
+#include "results/failure_groups.h"
 
 namespace gyre {
 namespace {
@@ -44,12 +47,13 @@ const char* EventOf(AttemptStep step) {
   return "";
 }
 
-std::string InWords(Millis duration) {
-  const int64_t seconds = duration.count() / 1000;
-  if (seconds == 0) return std::to_string(duration.count()) + " ms";
-  if (seconds % 3600 == 0) return std::to_string(seconds / 3600) + " h";
-  if (seconds % 60 == 0) return std::to_string(seconds / 60) + " min";
-  return std::to_string(seconds) + " s";
+// So many jobs that failed alike, and none that succeeded: what is wrong is wrong with all of them.
+constexpr int kAlikeFailures = 3;
+
+std::string Gib(int64_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f GiB", static_cast<double>(bytes) / (1 << 30));
+  return text;
 }
 
 }  // namespace
@@ -117,11 +121,13 @@ Status Coordinator::StartAttempt(JobEntry& job, const Moment& at) {
 Status Coordinator::EndAttempt(JobEntry& job, const AttemptEnding& ending, const Moment& at) {
   AttemptRecord& attempt = job.live->record;
   GYRE_ASSIGN_OR_RETURN(attempt.state, Next(attempt.state, ending.step));
-  attempt.error = ending.error;
+  const FailureCause cause = CauseOf(ending.code, ending.error);
+  const bool of_memory = ending.step == AttemptStep::kFail && cause == FailureCause::kMemory;
+  attempt.error = ending.error + (of_memory ? MemoryNumbers(attempt) : "");
   attempt.error_code = ending.code;
   GYRE_RETURN_IF_ERROR(store_->Update(attempt, at.wall));
   Json details = Json::object();
-  if (!ending.error.empty()) details["error"] = ending.error;
+  if (!attempt.error.empty()) details["error"] = attempt.error;
   if (!ending.code.empty()) details["error_code"] = ending.code;
   GYRE_RETURN_IF_ERROR(Note(EventOf(ending.step),
                             {.job = &job,
@@ -130,28 +136,78 @@ Status Coordinator::EndAttempt(JobEntry& job, const AttemptEnding& ending, const
                              .details = std::move(details)},
                             at));
   job.record.ran_ms += (at.now - job.live->leased_at).count();
-  if (ending.step == AttemptStep::kFail) ++job.record.failures;
+  if (of_memory) {
+    ++job.record.memory_failures;
+  } else if (ending.step == AttemptStep::kFail && cause != FailureCause::kDiskFull) {
+    ++job.record.failures;
+  }
   if (ending.step == AttemptStep::kLose && ending.is_strike) ++job.record.losses;
-  const AttemptState ended = attempt.state;
+  const EndedAttempt ended{job.record.id, attempt.number, attempt.state, ending.code,
+                           attempt.error};
   const bool timed_out = job.live->timed_out;
   state_.ClearLive(job);
-  return AfterAttempt(job, ended, timed_out, ending, at);
+  return AfterAttempt(job, ended, timed_out, at);
 }
 
-Status Coordinator::AfterAttempt(JobEntry& job, AttemptState ended, bool timed_out,
-                                 const AttemptEnding& ending, const Moment& at) {
-  const SweepRecord& sweep = state_.FindSweep(job.record.sweep_id)->record;
-  if (ended == AttemptState::kSucceeded) return MoveJob(job, JobStep::kSucceed, "", Millis(0), at);
+Status Coordinator::AfterAttempt(JobEntry& job, const EndedAttempt& ended, bool timed_out,
+                                 const Moment& at) {
+  SweepEntry& entry = *state_.FindSweep(job.record.sweep_id);
+  const SweepRecord& sweep = entry.record;
+  if (ended.state == AttemptState::kSucceeded) {
+    return MoveJob(job, JobStep::kSucceed, "", Millis(0), at);
+  }
   if (job.record.cancel_requested) return MoveJob(job, JobStep::kCancel, "", Millis(0), at);
   if (timed_out) {
-    return MoveJob(job, JobStep::kFail, "timed out after " + InWords(Millis(sweep.timeout_ms)),
-                   Millis(0), at);
+    GYRE_RETURN_IF_ERROR(MoveJob(job, JobStep::kFail,
+                                 "timed out after " + InWords(Millis(sweep.timeout_ms)), Millis(0),
+                                 at));
+    return PauseIfAllFailAlike(entry, job, at);
   }
   const RetryDecision retry =
-      DecideRetry(ended, {job.record.failures, job.record.losses}, sweep.retry_attempts,
-                  Millis(sweep.retry_backoff_ms), ending.code, ending.error);
-  if (!retry.again) return MoveJob(job, JobStep::kFail, retry.error, Millis(0), at);
-  return MoveJob(job, JobStep::kRequeue, "", retry.pause, at);
+      DecideRetry(ended, StrikesOf(job), sweep.retry_attempts, Millis(sweep.retry_backoff_ms));
+  if (retry.again) return MoveJob(job, JobStep::kRequeue, "", retry.pause, at);
+  GYRE_RETURN_IF_ERROR(MoveJob(job, JobStep::kFail, retry.error, Millis(0), at));
+  return PauseIfAllFailAlike(entry, job, at);
+}
+
+Strikes Coordinator::StrikesOf(const JobEntry& job) {
+  return {job.record.failures, job.record.memory_failures, job.record.losses};
+}
+
+// The trainer's own word, or what the system counted; and what there was.
+std::string Coordinator::MemoryNumbers(const AttemptRecord& attempt) {
+  std::string numbers;
+  if (attempt.peak_memory_bytes) {
+    numbers += "the trainer took up to " + Gib(*attempt.peak_memory_bytes);
+  }
+  if (const WorkerEntry* worker = state_.FindWorker(attempt.worker_id)) {
+    numbers += (numbers.empty() ? "" : "; ") + worker->record.name + " has " +
+               Gib(worker->record.memory_bytes) + " for " + std::to_string(worker->record.slots) +
+               (worker->record.slots == 1 ? " slot" : " slots");
+  }
+  return " (" + numbers + ")";
+}
+
+Status Coordinator::PauseIfAllFailAlike(SweepEntry& sweep, const JobEntry& failed,
+                                        const Moment& at) {
+  if (sweep.record.intent != SweepIntent::kActive || sweep.unfinished == 0) return OkStatus();
+  const std::string error = AlikeError(failed.record.error);
+  int alike = 0;
+  for (const int64_t id : sweep.jobs) {
+    const JobRecord& job = state_.FindJob(id)->record;
+    if (job.reused_from) continue;  // it follows another, or was trained elsewhere
+    if (job.state == JobState::kSucceeded) return OkStatus();
+    const bool counts =
+        job.state == JobState::kFailed && job.ended_at.value_or("") > sweep.record.resumed_at;
+    if (counts && AlikeError(job.error) == error) ++alike;
+  }
+  if (alike < kAlikeFailures) return OkStatus();
+  const std::string& words = failed.record.error;
+  return HoldSweep(
+      sweep,
+      "its first " + std::to_string(alike) +
+          " jobs failed alike, and none has succeeded: " + words.substr(0, words.find('\n')),
+      at);
 }
 
 Coordinator::AttemptEnding Coordinator::Lost(std::string why) {

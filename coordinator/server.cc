@@ -14,6 +14,7 @@
 #include "coordinator/event_feed.h"
 #include "coordinator/http.h"
 #include "coordinator/listen_address.h"
+#include "coordinator/log_service.h"
 #include "coordinator/object_keeper.h"
 #include "coordinator/object_service.h"
 #include "coordinator/server_credentials.h"
@@ -64,6 +65,8 @@ struct CoordinatorServer::Parts {
   std::unique_ptr<ObjectServiceAdapter> objects;
   std::unique_ptr<SweepServiceAdapter> sweeps;
   std::unique_ptr<WorkerServiceAdapter> workers;
+  std::unique_ptr<LogStore> log_store;
+  std::unique_ptr<LogServiceAdapter> logs;
   std::unique_ptr<grpc::Server> server;
   std::unique_ptr<HttpServer> http;
 };
@@ -93,6 +96,7 @@ Result<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(const Server
   GYRE_RETURN_IF_ERROR(CheckPortIsFree(parts.address));
 
   GYRE_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, Store::Open(options.database));
+  GYRE_ASSIGN_OR_RETURN(const std::string database_id, store->DatabaseId());
   GYRE_ASSIGN_OR_RETURN(EventReader reader, EventReader::Open(options.database));
   parts.feed = std::make_unique<EventFeed>(std::move(reader));
   GYRE_ASSIGN_OR_RETURN(parts.coordinator,
@@ -118,6 +122,10 @@ Result<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(const Server
       options.database, objects);
   parts.workers = std::make_unique<WorkerServiceAdapter>(*parts.coordinator, *parts.loop,
                                                          *parts.keeper, std::move(store_id));
+  const std::filesystem::path home = options.home.empty() ? GyreHome() : options.home;
+  parts.log_store = std::make_unique<LogStore>(home / "logs" / database_id);
+  parts.logs =
+      std::make_unique<LogServiceAdapter>(*parts.coordinator, *parts.loop, *parts.log_store);
 
   grpc::ServerBuilder builder;
   Configure(&builder);
@@ -126,6 +134,7 @@ Result<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(const Server
   builder.RegisterService(parts.sweeps.get());
   builder.RegisterService(parts.workers.get());
   builder.RegisterService(parts.objects.get());
+  builder.RegisterService(parts.logs.get());
   parts.server = builder.BuildAndStart();
   if (parts.server == nullptr || port <= 0) {
     return Unavailable("cannot listen on " + parts.address.ToString() + ": the port is in use");
@@ -159,6 +168,7 @@ void CoordinatorServer::Shutdown() {
     parts_->server->Shutdown(gpr_time_from_millis(kShutdownDeadlineMs, GPR_TIMESPAN));
     parts_->server.reset();
   }
+  parts_->logs.reset();
   parts_->workers.reset();
   parts_->sweeps.reset();
   parts_->objects.reset();

@@ -1,5 +1,6 @@
 #include "coordinator/state.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "coordinator/retry.h"
@@ -22,11 +23,13 @@ State::State(Snapshot snapshot, const Timing& timing, const Moment& at) {
     Add(std::move(worker)).silent_at = at.now + timing.first_grace;
   }
   for (JobRecord& job : snapshot.jobs) {
-    const int failures = job.failures;
+    const int failures = std::max(job.failures, job.memory_failures);
     JobEntry& entry = Add(std::move(job));
     if (failures > 0 && entry.record.state == JobState::kQueued) {
       const Millis backoff(FindSweep(entry.record.sweep_id)->record.retry_backoff_ms);
-      SetJobState(entry, JobState::kQueued, at.now + BackoffAfter(failures, backoff));
+      const Millis pause =
+          Jittered(BackoffAfter(failures, backoff), entry.record.id, entry.record.attempt);
+      SetJobState(entry, JobState::kQueued, at.now + pause);
     }
   }
   for (AttemptRecord& record : snapshot.live) {

@@ -58,8 +58,19 @@ grpc::Status SweepServiceAdapter::Submit(grpc::ServerContext*, const v1::SubmitR
 grpc::Status SweepServiceAdapter::GetSweep(grpc::ServerContext*, const v1::GetSweepRequest* request,
                                            v1::Sweep* response) {
   SweepReply reply;
-  const Status status = loop_.Do([&](const Moment&) -> Status {
+  const Status status = loop_.Read([&](const Moment&) -> Status {
     GYRE_ASSIGN_OR_RETURN(reply, coordinator_.GetSweep(request->name()));
+    return OkStatus();
+  });
+  if (status.ok()) ToProto(reply, response);
+  return ToGrpcStatus(status);
+}
+
+grpc::Status SweepServiceAdapter::GetJob(grpc::ServerContext*, const v1::GetJobRequest* request,
+                                         v1::JobReport* response) {
+  JobReply reply;
+  const Status status = loop_.Read([&](const Moment& at) -> Status {
+    GYRE_ASSIGN_OR_RETURN(reply, coordinator_.GetJob(request->job_id(), at));
     return OkStatus();
   });
   if (status.ok()) ToProto(reply, response);
@@ -69,7 +80,7 @@ grpc::Status SweepServiceAdapter::GetSweep(grpc::ServerContext*, const v1::GetSw
 grpc::Status SweepServiceAdapter::ListSweeps(grpc::ServerContext*, const v1::ListSweepsRequest*,
                                              v1::ListSweepsResponse* response) {
   std::vector<SweepReply> replies;
-  const Status status = loop_.Do([&](const Moment&) {
+  const Status status = loop_.Read([&](const Moment&) {
     replies = coordinator_.ListSweeps();
     return OkStatus();
   });
@@ -80,7 +91,7 @@ grpc::Status SweepServiceAdapter::ListSweeps(grpc::ServerContext*, const v1::Lis
 grpc::Status SweepServiceAdapter::GetCluster(grpc::ServerContext*, const v1::GetClusterRequest*,
                                              v1::Cluster* response) {
   ClusterReply reply;
-  const Status status = loop_.Do([&](const Moment&) {
+  const Status status = loop_.Read([&](const Moment&) {
     reply = coordinator_.GetCluster();
     return OkStatus();
   });

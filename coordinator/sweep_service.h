@@ -30,6 +30,8 @@ class SweepServiceAdapter final
                       v1::SubmitResponse* response) override;
   grpc::Status GetSweep(grpc::ServerContext* context, const v1::GetSweepRequest* request,
                         v1::Sweep* response) override;
+  grpc::Status GetJob(grpc::ServerContext* context, const v1::GetJobRequest* request,
+                      v1::JobReport* response) override;
   grpc::Status ListSweeps(grpc::ServerContext* context, const v1::ListSweepsRequest* request,
                           v1::ListSweepsResponse* response) override;
   grpc::Status GetCluster(grpc::ServerContext* context, const v1::GetClusterRequest* request,

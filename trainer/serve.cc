@@ -137,6 +137,7 @@ class OutputObserver : public TrainObserver {
 int Serve(int input_fd, int output_fd) {
   // A worker that is killed takes its trainer along, also one that is inside a long computation.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // what libraries may start stays known as this process's
   std::signal(SIGPIPE, SIG_IGN);
   Output output(output_fd);
   Desk desk;

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -11,20 +12,21 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <fstream>
 #include <utility>
 
+#include "base/ids.h"
 #include "base/log.h"
+#include "worker/process_tree.h"
 
 extern char** environ;
 
 namespace gyre {
 namespace {
 
-// A group that outlives SIGKILL this long is stuck in the kernel; the slot can't wait for it for
-// ever.
-constexpr Millis kGroupEnd{10000};
+// What outlives SIGKILL this long is stuck in the kernel; the slot can't wait for it for ever.
+constexpr Millis kTreeEnd{10000};
+// By which whatever a child starts is known as its own.
+constexpr char kMarkName[] = "GYRE_TRAINER";
 
 struct Descriptor {
   explicit Descriptor(int fd = -1) : fd(fd) {}
@@ -132,25 +134,10 @@ bool Readable(int fd, Millis timeout) {
 
 }  // namespace
 
-bool ProcessGroupRuns(int group) {
-  if (kill(-group, 0) != 0) return false;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-    std::ifstream file(entry.path() / "stat");
-    std::string text;
-    if (!std::getline(file, text)) continue;
-    const size_t name_end = text.rfind(')');  // the name may hold anything
-    if (name_end == std::string::npos) continue;
-    char state = 0;
-    int parent = 0, process_group = 0;
-    if (std::sscanf(text.c_str() + name_end + 1, " %c %d %d", &state, &parent, &process_group) != 3)
-      continue;
-    if (process_group == group && state != 'Z' && state != 'X') return true;
-  }
-  return false;
-}
-
-Result<std::unique_ptr<ChildProcess>> ChildProcess::Spawn(const ChildOptions& options) {
+Result<std::unique_ptr<ChildProcess>> ChildProcess::Spawn(const ChildOptions& given) {
+  ChildOptions options = given;
+  const std::string id = NewId();
+  options.environment[kMarkName] = id;
   GYRE_ASSIGN_OR_RETURN(Channel input, MakeSocket());
   GYRE_ASSIGN_OR_RETURN(Channel output, MakePipe());
   GYRE_ASSIGN_OR_RETURN(Channel errors, MakePipe());
@@ -166,12 +153,19 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::Spawn(const ChildOptions& op
   }
   fcntl(output.ours.fd, F_SETFL, O_NONBLOCK);
   fcntl(errors.ours.fd, F_SETFL, O_NONBLOCK);
-  return std::unique_ptr<ChildProcess>(new ChildProcess(
-      pid, exit_fd, input.ours.Release(), output.ours.Release(), errors.ours.Release()));
+  return std::unique_ptr<ChildProcess>(new ChildProcess(kMarkName + ("=" + id), pid, exit_fd,
+                                                        input.ours.Release(), output.ours.Release(),
+                                                        errors.ours.Release()));
 }
 
-ChildProcess::ChildProcess(int pid, int exit_fd, int input, int output, int errors)
-    : pid_(pid), exit_fd_(exit_fd), output_(output), errors_(errors), input_(input) {}
+ChildProcess::ChildProcess(std::string mark, int pid, int exit_fd, int input, int output,
+                           int errors)
+    : mark_(std::move(mark)),
+      pid_(pid),
+      exit_fd_(exit_fd),
+      output_(output),
+      errors_(errors),
+      input_(input) {}
 
 ChildProcess::~ChildProcess() {
   if (!reaped_) {
@@ -216,26 +210,35 @@ void ChildProcess::Kill() {
   if (!reaped_) kill(-pid_, SIGKILL);
 }
 
-ChildEnd ChildProcess::Wait(Millis grace) {
-  const bool overdue = !Readable(exit_fd_, grace);
-  Kill();  // the leader if it still runs, and whatever it left behind: the number is ours until it
-           // is waited for
-  siginfo_t info{};
-  while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
-  }
-  const Millis give_up = Clock::Real().Now() + kGroupEnd;
-  while (ProcessGroupRuns(pid_)) {
+void ChildProcess::EndOffspring() {
+  const Millis give_up = Clock::Real().Now() + kTreeEnd;
+  while (true) {
+    const std::vector<ProcessId> offspring = FindOffspring(pid_, mark_);
+    if (offspring.empty()) return;
+    for (const ProcessId& process : offspring) KillProcess(process);
     if (Clock::Real().Now() > give_up) {
-      LogError("a process of group " + std::to_string(pid_) + " does not die; going on without it");
-      break;
+      LogError("the process " + std::to_string(offspring.front().pid) +
+               ", started by a trainer, does not die; going on without it");
+      return;
     }
     usleep(2000);  // nothing tells when a process that isn't our child ends
   }
+}
+
+ChildEnd ChildProcess::Wait(Millis grace) {
+  const bool overdue = !Readable(exit_fd_, grace);
+  Kill();  // the leader if it still runs, and its group: the number is ours until it is waited for
+  siginfo_t info{};
+  while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+  }
+  EndOffspring();
   const std::lock_guard lock(pid_mutex_);
   reaped_ = true;
-  waitpid(pid_, nullptr, 0);
+  rusage usage{};
+  wait4(pid_, nullptr, 0, &usage);
   const bool exited = info.si_code == CLD_EXITED;
-  return {exited ? info.si_status : 0, exited ? 0 : info.si_status, overdue};
+  return {exited ? info.si_status : 0, exited ? 0 : info.si_status, overdue,
+          int64_t{usage.ru_maxrss} * 1024};
 }
 
 }  // namespace gyre

@@ -10,6 +10,7 @@
 //
 // Threads: Write, Kill and CloseInput from any; Wait and the descriptors from one.
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -32,12 +33,10 @@ struct ChildOptions {
 /// How a child ended: by exit(code), or by a signal.
 struct ChildEnd {
   int code = 0;
-  int signal = 0;        // 0 = it exited
-  bool overdue = false;  // it did not end within the grace it had, and was killed for that
+  int signal = 0;                 // 0 = it exited
+  bool overdue = false;           // it did not end within the grace it had, and was killed for that
+  int64_t peak_memory_bytes = 0;  // the most that it ever held
 };
-
-/// Whether any process of the group runs. Dead ones that nobody has waited for don't count.
-bool ProcessGroupRuns(int group);
 
 class ChildProcess {
  public:
@@ -60,13 +59,17 @@ class ChildProcess {
   void CloseInput();
   /// SIGKILL to the group. Nothing once Wait has returned.
   void Kill();
-  /// Waits up to `grace` for the child to end, then kills; kills what is left of its group in any
+  /// Kills every process that the child has started, directly or not, and returns when none of them
+  /// runs any more; the child itself goes on.
+  void EndOffspring();
+  /// Waits up to `grace` for the child to end, then kills; kills what it has left behind in any
   /// case; returns when none of it runs any more. Call once.
   ChildEnd Wait(Millis grace);
 
  private:
-  ChildProcess(int pid, int exit_fd, int input, int output, int errors);
+  ChildProcess(std::string mark, int pid, int exit_fd, int input, int output, int errors);
 
+  const std::string mark_;  // in the environment of all that it starts
   const int pid_, exit_fd_, output_, errors_;
   std::mutex input_mutex_;
   int input_;  // -1 = closed

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "gyre/v1/log_service.grpc.pb.h"
 #include "gyre/v1/worker_service.grpc.pb.h"
 #include "proto/channel.h"
 #include "proto/protocol.h"
@@ -183,14 +184,25 @@ class GrpcCoordinatorClient : public CoordinatorClient {
     return std::vector<std::string>(response.obsolete().begin(), response.obsolete().end());
   }
 
+  Status AppendLog(const LogChunk& chunk, std::stop_token stop) override {
+    v1::AppendLogRequest request;
+    request.set_job_id(chunk.attempt.job_id);
+    request.set_attempt(chunk.attempt.number);
+    request.set_incarnation(incarnation_);
+    request.set_offset(chunk.offset);
+    request.set_data(chunk.bytes);
+    v1::AppendLogResponse response;
+    return Call<v1::LogService>(&v1::LogService::Stub::Append, request, &response, kDeadline, stop);
+  }
+
  private:
-  template <typename Request, typename Response>
-  Status Call(grpc::Status (v1::WorkerService::Stub::*method)(grpc::ClientContext*, const Request&,
-                                                              Response*),
+  template <typename Service = v1::WorkerService, typename Request, typename Response>
+  Status Call(grpc::Status (Service::Stub::*method)(grpc::ClientContext*, const Request&,
+                                                    Response*),
               const Request& request, Response* response, Millis deadline,
               const std::stop_token& stop) {
     GYRE_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, channel_->Get());
-    const auto stub = v1::WorkerService::NewStub(channel);
+    const auto stub = Service::NewStub(channel);
     grpc::ClientContext context;
     const gpr_timespec span = gpr_time_from_millis(deadline.count(), GPR_TIMESPAN);
     context.set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), span));

@@ -116,6 +116,13 @@ struct AttemptEnd {
   std::string fingerprint;
 };
 
+/// What a trainer wrote to its log: `bytes` from `offset` of the attempt's stream on.
+struct LogChunk {
+  AttemptId attempt;
+  int64_t offset = 0;
+  std::string bytes;
+};
+
 class CoordinatorClient {
  public:
   virtual ~CoordinatorClient() = default;
@@ -131,6 +138,7 @@ class CoordinatorClient {
                                                             std::stop_token stop) = 0;
   virtual Result<std::vector<std::string>> FinishAttempt(const AttemptEnd& end,
                                                          std::stop_token stop) = 0;
+  virtual Status AppendLog(const LogChunk& chunk, std::stop_token stop) = 0;
 };
 
 /// Over gRPC. Connects in the background and again whenever the connection breaks; until there is

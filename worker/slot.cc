@@ -14,6 +14,7 @@ namespace {
 
 constexpr Millis kHelloTimeout{30000};
 constexpr Millis kCommandTimeout{5000};
+constexpr Millis kLogPatience{1000};
 // How late it may be noticed that a trainer told to stop has had its time.
 constexpr Millis kLook{200};
 
@@ -139,8 +140,21 @@ void Slot::RunAttempt(const Lease& lease) {
     uploader_ = std::move(uploader);
     if (abandoned_) uploader_->Drop();
   }
+  const auto log = std::make_shared<LogSender>(lease.attempt, client_);
+  log_ = log;
   const AttemptEnd end = Train(lease);
+  if (trainer_ != nullptr) {
+    trainer_->DrainLog();
+    trainer_->EndOffspring();
+  }
+  // Its last lines should be there when people hear of its end; a coordinator that is away gets
+  // them when it has come back for the outcome.
+  const bool logged = log->Finish(Abandoned() ? Millis(0) : kLogPatience);
   const Status reported = reports->Finish(end);
+  if (logged || log->Finish(Abandoned() ? Millis(0) : kLogPatience)) {
+    std::error_code error;
+    std::filesystem::remove(LogPath(lease), error);
+  }
   const std::string name = ToString(lease.attempt);
   if (!reported.ok()) {
     LogWarning(name + ": its end (" + std::string(OutcomeName(end.outcome)) +
@@ -184,19 +198,31 @@ AttemptEnd Slot::Train(const Lease& lease) {
   return Follow(lease);
 }
 
+bool Slot::Abandoned() const {
+  const std::lock_guard lock(mutex_);
+  return abandoned_;
+}
+
+// The worker's own copy: until the coordinator has all of it.
+std::filesystem::path Slot::LogPath(const Lease& lease) const {
+  return options_.home / "logs" /
+         ("job-" + std::to_string(lease.attempt.job_id) + "-attempt-" +
+          std::to_string(lease.attempt.number) + ".log");
+}
+
 // Has a trainer ready for a job of the lease's size.
 Status Slot::Prepare(const Lease& lease) {
-  const std::filesystem::path folder = options_.home / "logs";
-  const std::filesystem::path log =
-      folder / ("job-" + std::to_string(lease.attempt.job_id) + "-attempt-" +
-                std::to_string(lease.attempt.number) + ".log");
-  if (Status made = MakeFolders(folder); !made.ok()) LogWarning(made.message());
+  const std::filesystem::path path = LogPath(lease);
+  if (Status made = MakeFolders(path.parent_path()); !made.ok()) LogWarning(made.message());
+  auto log = std::make_unique<TrainerLog>(
+      path, [sender = log_](std::string_view bytes) { sender->Append(bytes); });
   if (trainer_ != nullptr && trainer_->Running() && trainer_cpus_ == lease.cpus) {
-    trainer_->LogTo(log);
+    trainer_->LogTo(std::move(log));
     return OkStatus();
   }
   EndTrainer();
-  GYRE_ASSIGN_OR_RETURN(auto trainer, TrainerProcess::Start(options_.trainer, lease.cpus, log));
+  GYRE_ASSIGN_OR_RETURN(auto trainer,
+                        TrainerProcess::Start(options_.trainer, lease.cpus, std::move(log)));
   trainer_cpus_ = lease.cpus;
   {
     const std::lock_guard lock(mutex_);
@@ -286,6 +312,7 @@ AttemptEnd Slot::EndOfTrainer(const Lease& lease) {
     gave_up = stop_wanted_ && Clock::Real().Now() >= kill_at_;
   }
   const ChildEnd how = trainer->End(options_.exit_grace);
+  end.peak_memory_bytes = how.peak_memory_bytes;
   const std::string signal = SignalName(how.signal);
   const std::string last = trainer->LastLines();
   const std::string words =

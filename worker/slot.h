@@ -21,6 +21,7 @@
 #include <thread>
 
 #include "worker/coordinator_client.h"
+#include "worker/log_sender.h"
 #include "worker/trainer_process.h"
 #include "worker/uploader.h"
 
@@ -60,6 +61,8 @@ class Slot {
   void RunAttempt(const Lease& lease);
   AttemptEnd Train(const Lease& lease);
   Status Prepare(const Lease& lease);
+  bool Abandoned() const;
+  std::filesystem::path LogPath(const Lease& lease) const;
   AttemptEnd Follow(const Lease& lease);
   bool Take(TrainerMessage message, AttemptEnd* end);
   AttemptEnd EndOfTrainer(const Lease& lease);
@@ -72,6 +75,7 @@ class Slot {
   int trainer_cpus_ = 0;      // its own thread's, as the next two
   int64_t memory_kills_ = 0;  // of the machine, when the attempt began
   std::string fingerprint_;
+  std::shared_ptr<LogSender> log_;  // of the attempt at hand
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

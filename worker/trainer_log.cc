@@ -1,6 +1,7 @@
 #include "worker/trainer_log.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.h"
 
@@ -12,12 +13,14 @@ constexpr size_t kTailBytes = 2000;
 
 }  // namespace
 
-TrainerLog::TrainerLog(const std::filesystem::path& path)
-    : file_(std::fopen(path.c_str(), "ae"), &std::fclose) {
+TrainerLog::TrainerLog(const std::filesystem::path& path,
+                       std::function<void(std::string_view)> hand_on)
+    : hand_on_(std::move(hand_on)), file_(std::fopen(path.c_str(), "we"), &std::fclose) {
   if (file_ == nullptr) LogWarning("cannot write the trainer's log " + path.string());
 }
 
 void TrainerLog::Append(std::string_view bytes) {
+  if (hand_on_) hand_on_(bytes);
   if (file_ != nullptr && written_ < kMaxFileBytes) {
     std::fwrite(bytes.data(), 1, bytes.size(), file_.get());
     written_ += bytes.size();

@@ -15,8 +15,9 @@ constexpr size_t kMaxLineBytes = size_t{1} << 20;
 
 }  // namespace
 
-Result<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
-    const std::filesystem::path& program, int threads, const std::filesystem::path& log_path) {
+Result<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(const std::filesystem::path& program,
+                                                              int threads,
+                                                              std::unique_ptr<TrainerLog> log) {
   ChildOptions options{program, {"serve"}, {{"OMP_NUM_THREADS", std::to_string(threads)}}};
   // Threads that wait spin briefly, then sleep: the cores belong to the other slots as well. A
   // person's own setting wins.
@@ -25,12 +26,11 @@ Result<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
     options.environment["GOMP_SPINCOUNT"] = "10000";
   }
   GYRE_ASSIGN_OR_RETURN(auto child, ChildProcess::Spawn(options));
-  return std::unique_ptr<TrainerProcess>(new TrainerProcess(std::move(child), log_path));
+  return std::unique_ptr<TrainerProcess>(new TrainerProcess(std::move(child), std::move(log)));
 }
 
-TrainerProcess::TrainerProcess(std::unique_ptr<ChildProcess> child,
-                               const std::filesystem::path& log_path)
-    : child_(std::move(child)), log_(std::make_unique<TrainerLog>(log_path)) {}
+TrainerProcess::TrainerProcess(std::unique_ptr<ChildProcess> child, std::unique_ptr<TrainerLog> log)
+    : child_(std::move(child)), log_(std::move(log)) {}
 
 Result<TrainerHello> TrainerProcess::Greet(Millis timeout) {
   auto message = Next(timeout);
@@ -98,25 +98,25 @@ void TrainerProcess::ReadErrors() {
   if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) errors_open_ = false;
 }
 
-void TrainerProcess::LogTo(const std::filesystem::path& path) {
-  log_ = std::make_unique<TrainerLog>(path);
-}
-
 bool TrainerProcess::Running() const {
   pollfd ended{child_->exit_signal(), POLLIN, 0};
   return poll(&ended, 1, 0) == 0;
 }
 
-ChildEnd TrainerProcess::End(Millis grace) {
-  child_->CloseInput();
-  const ChildEnd end = child_->Wait(grace);
-  // What it wrote last is what explains its end. Bounded: no one writes any more, unless it escaped
-  // its group.
+void TrainerProcess::DrainLog() {
+  // Bounded: it may write on and on.
   for (int reads = 0; errors_open_ && reads < 64; ++reads) {
     pollfd more{child_->errors(), POLLIN, 0};
     if (poll(&more, 1, 0) <= 0) break;
     ReadErrors();
   }
+}
+
+ChildEnd TrainerProcess::End(Millis grace) {
+  child_->EndOffspring();  // as long as it lives they are known to be its own
+  child_->CloseInput();
+  const ChildEnd end = child_->Wait(grace);
+  DrainLog();  // what it wrote last is what explains its end
   return end;
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "worker/child_process.h"
 #include "worker/trainer_log.h"
@@ -18,11 +19,11 @@ namespace gyre {
 
 class TrainerProcess {
  public:
-  /// Starts `program serve` with `threads` OpenMP threads; its stderr goes to `log_path` until
-  /// LogTo. Spawn from a thread that lives on (child_process.h).
+  /// Starts `program serve` with `threads` OpenMP threads; its stderr goes to `log` until LogTo.
+  /// Spawn from a thread that lives on (child_process.h).
   static Result<std::unique_ptr<TrainerProcess>> Start(const std::filesystem::path& program,
                                                        int threads,
-                                                       const std::filesystem::path& log_path);
+                                                       std::unique_ptr<TrainerLog> log);
 
   /// The first message: OK when it is there within `timeout`. FAILED_PRECONDITION: it speaks
   /// another protocol.
@@ -37,18 +38,22 @@ class TrainerProcess {
   void Kill() { child_->Kill(); }
 
   /// Where stderr goes from now on.
-  void LogTo(const std::filesystem::path& path);
+  void LogTo(std::unique_ptr<TrainerLog> log) { log_ = std::move(log); }
+  /// Takes what it has written to its log so far.
+  void DrainLog();
   std::string LastLines() const { return log_->LastLines(); }
 
   /// Whether it could take another job.
   bool Running() const;
+  /// Ends whatever processes it has started: a job leaves none behind.
+  void EndOffspring() { child_->EndOffspring(); }
   int pid() const { return child_->pid(); }
 
   /// Ends it: end of file on its stdin, SIGKILL for the group after `grace`. Call once, last.
   ChildEnd End(Millis grace);
 
  private:
-  TrainerProcess(std::unique_ptr<ChildProcess> child, const std::filesystem::path& log_path);
+  TrainerProcess(std::unique_ptr<ChildProcess> child, std::unique_ptr<TrainerLog> log);
 
   std::optional<Result<TrainerMessage>> TakeLine();
   bool ReadOutput();  // false at its end

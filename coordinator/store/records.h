@@ -72,6 +72,16 @@ struct AttemptRecord {
   std::string fingerprint;
 };
 
+/// An attempt as people look back at it. Times as the file spells them, empty = not yet.
+struct PastAttempt {
+  AttemptRecord record;
+  std::string worker, started_at, ended_at;
+};
+struct JobHistory {
+  std::string queued_at;
+  std::vector<PastAttempt> attempts;  // in order
+};
+
 struct PointRecord {
   std::string metric;
   int64_t step = 0, tokens = 0;

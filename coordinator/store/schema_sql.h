@@ -304,6 +304,10 @@ ALTER TABLE jobs ADD COLUMN
   memory_failures INTEGER /* attempts that FAILED for want of memory */ NOT NULL DEFAULT 0;
 ALTER TABLE jobs ADD COLUMN
   paused INTEGER /* 1: its user wants it to wait */ NOT NULL DEFAULT 0;
+CREATE TABLE database (           -- one row: what tells this file from every other
+  id TEXT NOT NULL                -- random; the folder of its jobs' logs is called so
+);
+INSERT INTO database VALUES (lower(hex(randomblob(8))));
 )sql";
 
 }  // namespace gyre

@@ -234,6 +234,13 @@ void Store::Rollback() {
   failed_ = false;
 }
 
+void Store::ShrinkLog() {
+  // A reader that holds the log back is not waited for.
+  (void)database_.Execute("PRAGMA busy_timeout=0");
+  (void)database_.Execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  (void)database_.Execute("PRAGMA busy_timeout=5000");
+}
+
 Status Store::Noted(Status status) {
   if (!status.ok()) failed_ = true;
   return status;

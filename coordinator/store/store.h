@@ -59,6 +59,9 @@ class Store {
   /// On failure the transaction is still to be rolled back.
   Status Commit();
   void Rollback();
+  /// Moves what the write-ahead log holds into the database and gives its space back, as far as
+  /// that can be done now. Outside transactions.
+  void ShrinkLog();
   bool failed() const { return failed_; }
   /// Grows with every statement that writes.
   int64_t writes() const { return writes_; }
@@ -86,6 +89,10 @@ class Store {
   Status Update(const AttemptRecord& attempt, std::optional<Millis> ended_at);
   Result<std::optional<AttemptRecord>> FindAttempt(int64_t job_id, int number);
   Result<LeaseDetails> DetailsOf(int64_t job_id);
+  /// NOT_FOUND: no such job.
+  Result<JobHistory> HistoryOf(int64_t job_id);
+  /// The random id of this database.
+  Result<std::string> DatabaseId();
 
   /// The later attempt's value stands.
   Result<std::vector<Nondeterminism>> Put(const AttemptRecord& attempt,

@@ -50,6 +50,49 @@ Result<LeaseDetails> Store::DetailsOf(int64_t job_id) {
                       rows->Text(3), rows->Text(4), rows->Text(5)};
 }
 
+Result<JobHistory> Store::HistoryOf(int64_t job_id) {
+  JobHistory history;
+  GYRE_ASSIGN_OR_RETURN(Statement * job, Bound("SELECT queued_at FROM jobs WHERE id = ?", job_id));
+  GYRE_ASSIGN_OR_RETURN(const bool found, Step(job));
+  if (!found) return NotFound("there is no job " + std::to_string(job_id));
+  history.queued_at = job->Text(0);
+  GYRE_ASSIGN_OR_RETURN(
+      Statement * rows,
+      Bound("SELECT a.number, a.incarnation, a.device, a.state, a.resumed_from_step, a.error, "
+            "a.error_code, a.peak_memory_bytes, a.tokens_per_second, w.name, a.started_at, "
+            "coalesce(a.ended_at, '') FROM attempts a JOIN workers w ON w.id = a.worker_id "
+            "WHERE a.job_id = ? ORDER BY a.number",
+            job_id));
+  while (true) {
+    GYRE_ASSIGN_OR_RETURN(const bool row, Step(rows));
+    if (!row) return history;
+    PastAttempt& past = history.attempts.emplace_back();
+    AttemptRecord& attempt = past.record;
+    attempt.job_id = job_id;
+    attempt.number = static_cast<int>(rows->Int(0));
+    attempt.incarnation = rows->Text(1);
+    attempt.device = rows->Text(2);
+    GYRE_ASSIGN_OR_RETURN(attempt.state, ParseAttemptState(rows->Text(3)));
+    if (!rows->IsNull(4)) attempt.resumed_from_step = rows->Int(4);
+    attempt.error = rows->Text(5);
+    attempt.error_code = rows->Text(6);
+    if (!rows->IsNull(7)) attempt.peak_memory_bytes = rows->Int(7);
+    if (!rows->IsNull(8)) attempt.tokens_per_second = rows->Real(8);
+    past.worker = rows->Text(9);
+    past.started_at = rows->Text(10);
+    past.ended_at = rows->Text(11);
+  }
+}
+
+Result<std::string> Store::DatabaseId() {
+  GYRE_ASSIGN_OR_RETURN(Statement * rows, Bound("SELECT id FROM database"));
+  GYRE_ASSIGN_OR_RETURN(const bool row, Step(rows));
+  if (!row) return DataLoss("the database " + path_.string() + " has lost its id");
+  std::string id = rows->Text(0);
+  rows->Reset();
+  return id;
+}
+
 Result<std::vector<Nondeterminism>> Store::Put(const AttemptRecord& attempt,
                                                const std::vector<PointRecord>& points) {
   std::vector<Nondeterminism> found;

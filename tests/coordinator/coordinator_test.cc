@@ -207,14 +207,16 @@ TEST_F(LifeOfJobs, FailuresAreTriedAgainAfterAPauseAndThenNoMore) {
   ASSERT_TRUE(Finish(ref, AttemptOutcome::kFailed, 0, "out of luck", "INTERNAL").ok());
   EXPECT_EQ(Jobs(), "1|QUEUED");
   EXPECT_FALSE(Acquire("w1")->has_value());
-  Advance(Millis(9999));
+  const Millis first = Jittered(Millis(10'000), 1, 1);
+  Advance(first - Millis(1));
   EXPECT_FALSE(Acquire("w1")->has_value());
   Advance(Millis(1));
   ASSERT_TRUE(
       Finish(Ref(Again(), "w1"), AttemptOutcome::kFailed, 0, "out of luck", "INTERNAL").ok());
-  Advance(Millis(10000));
-  EXPECT_FALSE(Acquire("w1")->has_value());  // the second pause is twice as long
-  Advance(Millis(10000));
+  const Millis second = Jittered(Millis(20'000), 1, 2);  // of a pause twice as long
+  Advance(second - Millis(1));
+  EXPECT_FALSE(Acquire("w1")->has_value());
+  Advance(Millis(1));
   ASSERT_TRUE(
       Finish(Ref(Again(), "w1"), AttemptOutcome::kFailed, 0, "out of luck", "INTERNAL").ok());
   EXPECT_EQ(Jobs(), "1|FAILED");

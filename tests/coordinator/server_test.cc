@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "gyre/v1/log_service.grpc.pb.h"
 #include "gyre/v1/sweep_service.grpc.pb.h"
 #include "gyre/v1/worker_service.grpc.pb.h"
 #include "proto/protocol.h"
@@ -122,6 +123,37 @@ class ServerTest : public testing::Test {
   std::unique_ptr<v1::SweepService::Stub> sweeps_;
   std::unique_ptr<v1::WorkerService::Stub> workers_;
 };
+
+TEST_F(ServerTest, ALogIsTakenFromItsWorkerAloneAndRead) {
+  v1::SubmitResponse submitted;
+  ASSERT_TRUE(Submit("s", &submitted).ok());
+  Register();
+  ASSERT_EQ(Acquire(0).lease().job_id(), 1);
+  const auto logs = v1::LogService::NewStub(channel_);
+  v1::AppendLogRequest append;
+  append.set_job_id(1);
+  append.set_attempt(1);
+  append.set_incarnation("somebody else");
+  append.set_data("hello\n");
+  v1::AppendLogResponse appended;
+  EXPECT_EQ(Call(*logs, &v1::LogService::Stub::Append, append, &appended).error_code(),
+            grpc::StatusCode::FAILED_PRECONDITION);
+  append.set_incarnation("w1");
+  for (int time = 0; time < 2; ++time) {
+    const auto status = Call(*logs, &v1::LogService::Stub::Append, append, &appended);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(appended.next_offset(), 6);
+  }
+  v1::ReadLogRequest read;
+  read.set_job_id(1);
+  read.set_attempt(1);
+  v1::ReadLogResponse part;
+  ASSERT_TRUE(Call(*logs, &v1::LogService::Stub::Read, read, &part).ok());
+  EXPECT_EQ(part.data(), "hello\n");
+  read.set_attempt(2);
+  EXPECT_EQ(Call(*logs, &v1::LogService::Stub::Read, read, &part).error_code(),
+            grpc::StatusCode::NOT_FOUND);
+}
 
 TEST_F(ServerTest, AJobFromSubmissionToQuery) {
   v1::SubmitResponse submitted;

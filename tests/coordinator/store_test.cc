@@ -81,7 +81,7 @@ TEST_F(StoreTest, EveryTableAndColumnExplainsItself) {
     const std::string sql = tables->Text(1);
     EXPECT_THAT(sql.substr(0, sql.find('\n')), HasSubstr("-- ")) << tables->Text(0);
   }
-  EXPECT_EQ(count, 19);
+  EXPECT_EQ(count, 20);
   for (const char* view : {"curves", "final", "comparison", "frequencies", "failures"}) {
     EXPECT_TRUE((*store)->database().Prepare(std::string("SELECT * FROM ") + view).ok()) << view;
   }

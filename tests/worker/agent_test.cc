@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <future>
@@ -11,7 +13,7 @@
 #include "base/ids.h"
 #include "base/log.h"
 #include "tests/worker/fake_coordinator.h"
-#include "worker/child_process.h"
+#include "worker/process_tree.h"
 
 namespace gyre {
 namespace {
@@ -47,13 +49,15 @@ class AgentTest : public ::testing::Test {
     EXPECT_TRUE(coordinator_.AwaitEnd(1));
     return coordinator_.Get(1);
   }
-  /// From what the trainer wrote into its log.
+  /// From what the trainer wrote into its log, which the coordinator has by then.
   int TrainerPid(int64_t job_id) {
     const std::string log = Log(job_id);
     return std::atoi(log.c_str() + log.find("pid ") + 4);
   }
   std::string Log(int64_t job_id) {
-    return *ReadFile(options_.home / "logs" / ("job-" + std::to_string(job_id) + "-attempt-1.log"));
+    coordinator_.Await(
+        [&] { return coordinator_.Seen(job_id).log.find("pid ") != std::string::npos; });
+    return coordinator_.Get(job_id).log;
   }
 
   WorkerOptions options_;
@@ -200,6 +204,54 @@ TEST_F(AgentTest, ATrainerThatIgnoresStopIsKilledWithAllItsProcesses) {
   EXPECT_EQ(record.end->outcome, Outcome::kStopped);
   EXPECT_THAT(record.end->error.message(), HasSubstr("did not stop within 100 ms"));
   EXPECT_FALSE(ProcessGroupRuns(TrainerPid(1)));
+}
+
+// microsoft/nni#558, microsoft/nni#2080: what a canceled trial had started lived on and held its
+// memory. Here the trainer lives on for the next job, and what it started is gone before the slot
+// is free, however it tried to get away.
+TEST_F(AgentTest, WhatAJobHasStartedIsGoneBeforeItsSlotIsFree) {
+  coordinator_.Offer(1, R"(["child", "daemon", "point", "wait"])");
+  coordinator_.Offer(2, R"(["done"])");
+  Start();
+  ASSERT_TRUE(coordinator_.AwaitPoint(1));
+  ASSERT_TRUE(coordinator_.Await(
+      [&] { return coordinator_.Seen(1).log.find("daemon ") != std::string::npos; }));
+  const std::string log = Log(1);
+  const int trainer = TrainerPid(1);
+  const int daemon = std::atoi(log.c_str() + log.find("daemon ") + 7);
+  ASSERT_EQ(kill(daemon, 0), 0);
+  EXPECT_EQ(FindOffspring(trainer, "").size(), 2u);
+  coordinator_.Wish({1, 1}, Desire::kStop);
+  ASSERT_TRUE(coordinator_.AwaitEnd(1));
+  EXPECT_TRUE(FindOffspring(trainer, "").empty());
+  ASSERT_TRUE(coordinator_.AwaitEnd(2));
+  EXPECT_EQ(TrainerPid(2), trainer);
+}
+
+TEST_F(AgentTest, WhatATrainerThatCrashedHadStartedIsGoneToo) {
+  coordinator_.Offer(1, R"(["child", "point", "kill:11"])");
+  Start();
+  ASSERT_TRUE(coordinator_.AwaitEnd(1));
+  EXPECT_FALSE(ProcessGroupRuns(TrainerPid(1)));
+  EXPECT_GT(coordinator_.Get(1).end->peak_memory_bytes, 0);
+}
+
+TEST_F(AgentTest, TheLogReachesACoordinatorThatWasAway) {
+  coordinator_.Fail("AppendLog", Unavailable("no connection"), 3);
+  coordinator_.LoseAnswer("AppendLog");
+  const auto record = RunScript(R"(["log:1000", "done"])");
+  ASSERT_TRUE(coordinator_.Await(
+      [&] { return coordinator_.Seen(1).log.find("line 999\n") != std::string::npos; }));
+  const std::string log = Log(1);
+  EXPECT_THAT(log, HasSubstr("line 0\nline 1\n"));
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1001);  // nothing twice
+  worker_->Shutdown(kDeadline);
+  EXPECT_TRUE(std::filesystem::is_empty(options_.home / "logs"));
+}
+
+TEST_F(AgentTest, ALogThatIsNotWantedHoldsNothingUp) {
+  coordinator_.Fail("AppendLog", Unimplemented("an older coordinator"), 10);
+  EXPECT_EQ(RunScript(R"(["log:1000", "point", "done"])").end->outcome, Outcome::kSucceeded);
 }
 
 TEST_F(AgentTest, AnAttemptThatIsNotOursAnyMoreIsDroppedAndTheSlotAsksForWork) {

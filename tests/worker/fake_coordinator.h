@@ -21,6 +21,7 @@ class FakeCoordinator {
     std::vector<PointBatch> batches;
     std::vector<CheckpointReport> checkpoints;
     std::optional<AttemptEnd> end;
+    std::string log;  // as far as it has come
 
     std::vector<int64_t> Steps() const {
       std::vector<int64_t> steps;
@@ -83,6 +84,8 @@ class FakeCoordinator {
   bool AwaitHeld(const std::function<bool(const std::vector<HeldLease>&)>& wanted) {
     return Await([&] { return wanted(held_); });
   }
+  /// For conditions of Await().
+  const Record& Seen(int64_t job_id) { return records_[job_id]; }
   Record Get(int64_t job_id) {
     const std::lock_guard lock(mutex_);
     return records_[job_id];
@@ -179,6 +182,15 @@ class FakeClient : public CoordinatorClient {
   Result<std::vector<std::string>> FinishAttempt(const AttemptEnd& end, std::stop_token) override {
     GYRE_RETURN_IF_ERROR(Hear("FinishAttempt", [&] { c_.records_[end.attempt.job_id].end = end; }));
     return std::vector<std::string>();
+  }
+
+  Status AppendLog(const LogChunk& chunk, std::stop_token) override {
+    return Hear("AppendLog", [&] {
+      std::string& log = c_.records_[chunk.attempt.job_id].log;
+      const auto offset = static_cast<size_t>(chunk.offset);
+      if (log.size() < offset) log.resize(offset, '?');
+      log.replace(offset, std::string::npos, chunk.bytes);
+    });
   }
 
  private:

@@ -8,12 +8,14 @@
 //   "deaf"   ignores every command from now on; still exits at end of file
 //   "garbage" "huge" "silence"   says what is no message; says a line without end; closes fd 3
 //   "kill:N" "exit:N"   raises signal N; exits with code N after a last word on stderr
-//   "child"  leaves behind a process that lives on     "stubborn"  doesn't even exit at end of file
-//   from now on
+//   "child"  leaves behind a process that lives on     "daemon"   one that has left its group, its
+//   session, its parent and its environment behind    "log:N" writes N lines to stderr "stubborn"
+//   doesn't even exit at end of file from now on
 // FAKE_TRAINER_PROTOCOL in the environment is the protocol it says it speaks.
 
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -136,6 +138,19 @@ class Job {
         prctl(PR_SET_PDEATHSIG, 0);
         while (true) pause();
       }
+    } else if (verb == "daemon") {
+      if (fork() == 0) {
+        setsid();
+        if (fork() != 0) _exit(0);
+        std::fprintf(stderr, "daemon %d\n", getpid());
+        char* nothing[] = {nullptr};
+        char sleep[] = "/bin/sleep", long_time[] = "100000";
+        char* arguments[] = {sleep, long_time, nullptr};
+        execve(sleep, arguments, nothing);
+      }
+      wait(nullptr);
+    } else if (verb == "log") {
+      for (int i = 0; i < number; ++i) std::fprintf(stderr, "line %d\n", i);
     }
     return true;
   }
@@ -178,6 +193,7 @@ class Job {
 
 int main() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // as trainer/serve.cc has it
   std::thread(ReadCommands).detach();
   int protocol = 1;
   if (const char* wanted = std::getenv("FAKE_TRAINER_PROTOCOL")) protocol = std::atoi(wanted);

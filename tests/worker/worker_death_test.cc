@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "tests/worker/fake_coordinator.h"
 #include "worker/agent.h"
-#include "worker/child_process.h"
+#include "worker/process_tree.h"
 
 extern char** environ;
 

@@ -1,0 +1,140 @@
+// One job as people ask for it: what keeps it, or how it came to its end.
+
+#include <algorithm>
+#include <utility>
+
+#include "coordinator/coordinator.h"
+#include "coordinator/explain.h"
+
+namespace gyre {
+namespace {
+
+AttemptReply ToReply(const PastAttempt& past) {
+  AttemptReply reply;
+  reply.number = past.record.number;
+  reply.state = past.record.state;
+  reply.worker = past.worker;
+  reply.device = past.record.device;
+  reply.started_at = past.started_at;
+  reply.ended_at = past.ended_at;
+  reply.resumed_from_step = past.record.resumed_from_step.value_or(0);
+  reply.error_code = past.record.error_code;
+  reply.error = past.record.error;
+  reply.peak_memory_bytes = past.record.peak_memory_bytes.value_or(0);
+  reply.tokens_per_second = past.record.tokens_per_second.value_or(0);
+  return reply;
+}
+
+std::string AsAttempt(const AttemptReply& next) {
+  const std::string attempt = "attempt " + std::to_string(next.number);
+  if (next.resumed_from_step == 0) return attempt + " began anew";
+  return attempt + " went on from step " + std::to_string(next.resumed_from_step);
+}
+
+}  // namespace
+
+Result<JobReply> Coordinator::GetJob(int64_t id, const Moment& at) {
+  const JobEntry* job = state_.FindJob(id);
+  if (job == nullptr) return NotFound("there is no job " + std::to_string(id));
+  const SweepRecord& sweep = state_.FindSweep(job->record.sweep_id)->record;
+  GYRE_ASSIGN_OR_RETURN(JobHistory history, store_->HistoryOf(id));
+  JobReply reply{.job = job->record, .sweep = sweep.name, .queued_at = history.queued_at};
+  reply.variant = state_.VariantName(job->record.variant_id);
+  for (const PastAttempt& past : history.attempts) reply.attempts.push_back(ToReply(past));
+  for (size_t i = 1; i < reply.attempts.size(); ++i) {
+    reply.attempts[i - 1].after = AsAttempt(reply.attempts[i]);
+  }
+  if (job->record.reused_from) {
+    const std::string origin = std::to_string(*job->record.reused_from);
+    reply.why = "it is the same piece of work as job " + origin +
+                ", and follows its state; it is not trained twice";
+    reply.next = {"gyre explain " + origin};
+  } else if (job->record.state == JobState::kQueued) {
+    const WaitingFacts facts = WaitingFactsOf(*job, at);
+    reply.why = WhyItWaits(facts);
+    reply.next = WhatToDoWhileItWaits(facts);
+  } else if (job->record.state == JobState::kRunning) {
+    const bool stops = job->record.cancel_requested || job->live->timed_out || IsPaused(*job);
+    reply.why = stops ? "it was told to stop, and does as soon as its worker hears of it"
+                      : "it runs: step " + std::to_string(job->live->progress.step);
+  } else {
+    EndingFacts facts{.job = id,
+                      .sweep = sweep.name,
+                      .state = job->record.state,
+                      .error = job->record.error,
+                      .diverged_at_step = job->record.diverged_at_step};
+    if (!reply.attempts.empty()) facts.last = reply.attempts.back();
+    facts.why_not_again = WhyNotAgain(*job, reply.attempts);
+    reply.why = WhyItEnded(facts);
+    reply.next = WhatToDoAfter(facts);
+  }
+  return reply;
+}
+
+std::string Coordinator::WhyNotAgain(const JobEntry& job,
+                                     const std::vector<AttemptReply>& attempts) {
+  const SweepRecord& sweep = state_.FindSweep(job.record.sweep_id)->record;
+  if (job.record.state != JobState::kFailed || attempts.empty()) return "";
+  const AttemptReply& last = attempts.back();
+  const EndedAttempt ended{job.record.id, last.number, last.state, last.error_code, last.error};
+  return DecideRetry(ended, StrikesOf(job), sweep.retry_attempts, Millis(sweep.retry_backoff_ms))
+      .why_not;
+}
+
+WaitingFacts Coordinator::WaitingFactsOf(const JobEntry& job, const Moment& at) {
+  const SweepEntry& sweep = *state_.FindSweep(job.record.sweep_id);
+  WaitingFacts facts{.job = job.record.id,
+                     .sweep = sweep.record.name,
+                     .intent = sweep.record.intent,
+                     .pause_reason = sweep.record.pause_reason,
+                     .paused = job.record.paused};
+  const auto delayed = sweep.delayed.find(job.record.id);
+  if (delayed != sweep.delayed.end()) {
+    facts.pause_left = std::max(delayed->second - at.now, Millis(0));
+  }
+  std::vector<const WorkerRecord*> workers;
+  for (const auto& [id, worker] : state_.workers()) {
+    workers.push_back(&worker.record);
+    if (worker.record.gone) continue;
+    facts.slots += worker.record.slots;
+    facts.busy += static_cast<int>(worker.jobs.size());
+  }
+  facts.unfit = WhyNoneFits(sweep.record.resources, workers);
+  for (const int64_t id : state_.live()) {
+    ++facts.running[state_.FindSweep(state_.FindJob(id)->record.sweep_id)->record.name];
+  }
+  facts.ahead = JobsAhead(job);
+  return facts;
+}
+
+// In the scheduler's order: by priority, then by age of the sweep, then by id.
+int Coordinator::JobsAhead(const JobEntry& job) {
+  const SweepEntry& own = *state_.FindSweep(job.record.sweep_id);
+  int64_t ahead = std::distance(own.ready.begin(), own.ready.lower_bound(job.record.id));
+  for (const auto& [id, sweep] : state_.sweeps()) {
+    if (sweep.record.intent != SweepIntent::kActive || id == own.record.id) continue;
+    const bool first = sweep.record.priority != own.record.priority
+                           ? sweep.record.priority > own.record.priority
+                           : id < own.record.id;
+    if (first) ahead += static_cast<int64_t>(sweep.ready.size());
+  }
+  return static_cast<int>(ahead);
+}
+
+Status Coordinator::CheckLogWriter(const AttemptRef& attempt) {
+  GYRE_ASSIGN_OR_RETURN(const std::optional<AttemptRecord> found,
+                        store_->FindAttempt(attempt.job, attempt.number));
+  if (found && found->incarnation == attempt.incarnation) return OkStatus();
+  return FailedPrecondition("attempt " + std::to_string(attempt.number) + " of job " +
+                            std::to_string(attempt.job) + " is not this worker's");
+}
+
+Status Coordinator::CheckAttempt(int64_t job, int attempt) {
+  const JobEntry* entry = state_.FindJob(job);
+  if (entry == nullptr) return NotFound("there is no job " + std::to_string(job));
+  if (attempt >= 1 && attempt <= entry->record.attempt) return OkStatus();
+  return NotFound("job " + std::to_string(job) + " has no attempt " + std::to_string(attempt) +
+                  "; it has had " + std::to_string(entry->record.attempt));
+}
+
+}  // namespace gyre
