@@ -1,29 +1,32 @@
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
+#include <list>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/files.h"
+#include "cli/byte_display.h"
 #include "cli/command.h"
+#include "cli/data_inspect.h"
 #include "cli/exit_code.h"
 #include "cli/output_table.h"
 #include "cli/terminal.h"
-#include "cli/text_width.h"
 #include "trainer/data/corpora.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/source_files.h"
+#include "trainer/data/tokenizer_request.h"
 
 namespace gyre {
 namespace {
 
-constexpr size_t kShownTokens = 200;
-
 struct Arguments {
   std::string name, license = "not stated (a user's own files)", part, package;
+  std::string tokenizer = "bytes";
+  RecordFormat format_of_lines;
   std::vector<std::string> sources;
   double holdout = DatasetRequest{}.holdout;
   bool replace = false;
@@ -41,12 +44,53 @@ void Print(const QueryTable& table, OutputFormat format) {
   std::fputs(RenderQueryTable(table, format, TerminalOf(STDOUT_FILENO).width).c_str(), stdout);
 }
 
-// A source as it is written in a sweep: "corpus:NAME/validation" names a part, --part does for
-// everything else.
-DatasetRequest RequestFor(const Arguments& arguments, const std::string& part) {
+// bytes, FILE.model, bpe:N, ids:N or ids:N:START, as a sweep would write it.
+Result<Json> TokenizerOf(const std::string& text) {
+  if (text == "bytes" || text.ends_with(".model")) return Json(text);
+  const size_t colon = text.find(':'), second = text.find(':', colon + 1);
+  const std::string kind = text.substr(0, colon);
+  const auto number = [&text](size_t from, size_t to) {
+    const std::string digits = text.substr(from, to - from);
+    const bool good = !digits.empty() && digits.size() < 9 &&
+                      digits.find_first_not_of("0123456789") == std::string::npos;
+    return good ? std::stoi(digits) : -1;
+  };
+  Json tokenizer;
+  if (colon != std::string::npos && kind == "bpe") {
+    tokenizer = {{"train", "bpe"}, {"vocab_size", number(colon + 1, text.size())}};
+  } else if (colon != std::string::npos && kind == "ids") {
+    tokenizer = {{"ids", number(colon + 1, std::min(second, text.size()))}};
+    if (second != std::string::npos) {
+      tokenizer["document_start"] = number(second + 1, text.size());
+    }
+  }
+  if (TokenizerRequestFromJson(tokenizer).ok() && !tokenizer.is_null()) return tokenizer;
+  return InvalidArgument(
+      "--tokenizer must be bytes, FILE.model, bpe:N, ids:N or ids:N:START, and is " + text);
+}
+
+// The sources as they are written in a sweep.
+Json SourceOf(const Arguments& arguments) {
+  const RecordFormat& format = arguments.format_of_lines;
+  Json sources = Json::array();
+  for (const std::string& source : arguments.sources) {
+    if (format == RecordFormat() || source.starts_with("corpus:")) {
+      sources.push_back(source);
+    } else if (!format.field.empty()) {
+      sources.push_back({{"path", source}, {"field", format.field}});
+    } else {
+      sources.push_back({{"path", source}, {"template", format.text_template}});
+    }
+  }
+  return sources.size() == 1 ? sources.front() : sources;
+}
+
+// "corpus:NAME/validation" names a part, --part does for everything else.
+Result<DatasetRequest> RequestFor(const Arguments& arguments, const std::string& part) {
   DataConfig data;
-  data.train = arguments.sources.size() == 1 ? Json(arguments.sources[0]) : Json(arguments.sources);
+  data.train = SourceOf(arguments);
   data.holdout = arguments.holdout;
+  GYRE_ASSIGN_OR_RETURN(data.tokenizer, TokenizerOf(arguments.tokenizer));
   DatasetRequest request = RequestsOf(data).train.front().request;
   if (!part.empty()) request.part = part;
   return request;
@@ -89,10 +133,12 @@ int List(const Arguments& arguments) {
 
 int Add(const Arguments& arguments) {
   std::vector<SourcePath> paths;
-  for (const std::string& path : arguments.sources) paths.push_back({path});
+  for (const std::string& path : arguments.sources) {
+    paths.push_back({path, arguments.format_of_lines});
+  }
   const auto files = ListSourceFiles(paths);
   if (!files.ok()) return FailHere(files.status());
-  NamedCorpus corpus{arguments.name, {}, arguments.license};
+  NamedCorpus corpus{arguments.name, {}, arguments.license, arguments.format_of_lines};
   for (const std::string& path : arguments.sources) corpus.paths.push_back(AbsolutePath(path));
   const Status status = AddNamedCorpus(GyreHome(), corpus, arguments.replace);
   if (!status.ok()) return FailHere(status);
@@ -109,13 +155,17 @@ int Prepare(const Arguments& arguments) {
   const std::vector<std::string> parts = arguments.part.empty()
                                              ? std::vector<std::string>{"train", "validation"}
                                              : std::vector<std::string>{arguments.part};
+  ByteDisplay display;
+  PrepareOptions options = display.Options();
+  options.package = arguments.package;
   for (const std::string& part : parts) {
-    const auto info = PrepareDataset(GyreHome(), RequestFor(arguments, part), Say,
-                                     {.package = arguments.package});
+    const auto request = RequestFor(arguments, part);
+    if (!request.ok()) return FailHere(request.status());
+    const auto info = PrepareDataset(GyreHome(), *request, display.Sentences(), options);
     if (!info.ok() && part == "validation" && !table.rows.empty() &&
         info.status().code() == StatusCode::kInvalidArgument) {
-      Say(info.status()
-              .message());  // the training part stands, and a sweep may name another validation set
+      // The training part stands, and a sweep may name another validation set.
+      display.Say(info.status().message());
       continue;
     }
     if (!info.ok()) return FailHere(info.status());
@@ -125,69 +175,65 @@ int Prepare(const Arguments& arguments) {
   return kExitDone;
 }
 
-// By hash or the beginning of one, else by source.
-Result<DatasetInfo> Find(const Arguments& arguments) {
+// The data set with this hash, or of which this is the beginning of the hash; nothing if the word
+// is none.
+Result<std::optional<DatasetInfo>> FindByHash(const Arguments& arguments) {
   const std::string& word = arguments.sources[0];
   const bool hash = arguments.sources.size() == 1 && word.size() >= 6 && word.size() <= 64 &&
                     word.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (hash && arguments.part.empty()) {
-    GYRE_ASSIGN_OR_RETURN(const auto datasets, ListDatasets(GyreHome()));
-    std::vector<DatasetInfo> found;
-    for (const DatasetInfo& info : datasets) {
-      if (info.hash.starts_with(word)) found.push_back(info);
-    }
-    if (found.size() == 1) return found[0];
-    if (found.size() > 1)
+  if (!hash || !arguments.part.empty()) return std::optional<DatasetInfo>();
+  GYRE_ASSIGN_OR_RETURN(const auto datasets, ListDatasets(GyreHome()));
+  std::optional<DatasetInfo> found;
+  for (const DatasetInfo& info : datasets) {
+    if (!info.hash.starts_with(word)) continue;
+    if (found) {
       return InvalidArgument("several data sets begin with " + word + "; write more of the hash");
+    }
+    found = info;
   }
-  return FindDataset(GyreHome(), RequestFor(arguments, arguments.part));
+  return found;
 }
 
-Result<QueryTable> Describe(const Dataset& dataset, const Status& content) {
-  const DatasetInfo& info = dataset.info();
-  std::vector<int64_t> lengths;
-  const auto starts = dataset.document_starts();
-  for (size_t d = 0; d < starts.size(); ++d) {
-    const int64_t end =
-        d + 1 < starts.size() ? static_cast<int64_t>(starts[d + 1]) : dataset.tokens();
-    lengths.push_back(end - static_cast<int64_t>(starts[d]));
+// What is to be inspected, by part: one by hash or by --part, else both that a sweep would use.
+Result<std::vector<std::pair<std::string, DatasetInfo>>> FindParts(const Arguments& arguments) {
+  GYRE_ASSIGN_OR_RETURN(const auto by_hash, FindByHash(arguments));
+  if (by_hash) return std::vector<std::pair<std::string, DatasetInfo>>{{"value", *by_hash}};
+  GYRE_ASSIGN_OR_RETURN(const DatasetRequest request, RequestFor(arguments, arguments.part));
+  GYRE_ASSIGN_OR_RETURN(const DatasetInfo info, FindDataset(GyreHome(), request));
+  std::vector<std::pair<std::string, DatasetInfo>> parts = {{request.part, info}};
+  if (request.part != "train" || !arguments.part.empty()) return parts;
+  // Which the training part has no need of: a text may be too small to hold something out.
+  GYRE_ASSIGN_OR_RETURN(const DatasetRequest held_out, RequestFor(arguments, "validation"));
+  if (auto validation = FindDataset(GyreHome(), held_out); validation.ok()) {
+    parts.emplace_back("validation", *std::move(validation));
   }
-  std::sort(lengths.begin(), lengths.end());
-  std::vector<int32_t> ids(
-      static_cast<size_t>(std::min<int64_t>(lengths.empty() ? 0 : dataset.tokens(), kShownTokens)));
-  GYRE_RETURN_IF_ERROR(dataset.Read(0, ids));
-  std::string text;
-  for (const int32_t id : ids) {
-    if (id < 256) text += static_cast<char>(id);
-    if (id >= 256 && !text.empty()) break;
-  }
-  return QueryTable{{"property", "value"},
-                    {{"name", info.name},
-                     {"source", info.source},
-                     {"license", info.license},
-                     {"hash", info.hash},
-                     {"content", content.ok() ? "as its hash says" : content.message()},
-                     {"tokenizer", info.tokenizer},
-                     {"vocab_size", int64_t{info.vocab_size}},
-                     {"bytes", info.bytes},
-                     {"tokens", info.tokens},
-                     {"documents", info.documents},
-                     {"shortest document", lengths.front()},
-                     {"median document", lengths[lengths.size() / 2]},
-                     {"longest document", lengths.back()},
-                     {"begins", text}}};
+  return parts;
 }
 
 int Inspect(const Arguments& arguments) {
-  const auto info = Find(arguments);
-  if (!info.ok()) return FailHere(info.status());
-  const auto dataset = Dataset::Open(GyreHome(), info->hash);
-  if (!dataset.ok()) return FailHere(dataset.status());
-  const Status content = dataset->Verify();
-  const auto table = Describe(*dataset, content);
-  if (!table.ok()) return FailHere(table.status());
-  Print(*table, arguments.format);
-  return content.ok() ? kExitDone : kExitFailed;
+  const auto infos = FindParts(arguments);
+  if (!infos.ok()) return FailHere(infos.status());
+  std::list<Dataset> datasets;
+  std::vector<InspectedPart> parts;
+  bool good = true;
+  for (const auto& [part, info] : *infos) {
+    auto dataset = Dataset::Open(GyreHome(), info.hash);
+    if (!dataset.ok()) return FailHere(dataset.status());
+    datasets.push_back(*std::move(dataset));
+    parts.push_back({part, &datasets.back(), datasets.back().Verify()});
+    good = good && parts.back().content.ok();
+  }
+  Print(DescribeParts(parts), arguments.format);
+  if (arguments.format != OutputFormat::kTable || !good) return good ? kExitDone : kExitFailed;
+  const Terminal terminal = TerminalOf(STDOUT_FILENO);
+  for (const InspectedPart& part : parts) {
+    const auto shown =
+        ShowDocuments(*part.dataset, part.dataset->info().name,
+                      terminal.width > 0 ? terminal.width : 100, terminal.interactive);
+    if (!shown.ok()) return FailHere(shown.status());
+    std::fputs(shown->c_str(), stdout);
+  }
+  return kExitDone;
 }
 
 using Run = int (*)(const Arguments& arguments);
@@ -200,15 +246,29 @@ CLI::App* AddSubcommand(CLI::App* data, const char* name, const char* does, cons
   return command;
 }
 
+void AddRecordOptions(CLI::App* command, Arguments* arguments) {
+  auto* field = command->add_option("--field", arguments->format_of_lines.field,
+                                    "The field of JSON lines that is the text");
+  command
+      ->add_option("--template", arguments->format_of_lines.text_template,
+                   "The text of JSON lines from several fields: \"{question} {answer}\"")
+      ->excludes(field);
+}
+
 void AddSourceOptions(CLI::App* command, Arguments* arguments) {
   command
       ->add_option("SOURCE", arguments->sources,
-                   "corpus:NAME, files, folders (all .txt below) or globs")
+                   "corpus:NAME, files (.txt, .jsonl, .gz, .zst, .bin), folders or globs")
       ->required();
   command
       ->add_option("--holdout", arguments->holdout, "Share of a user's documents that is held out")
       ->check(CLI::Range(0.0, 0.999))
       ->capture_default_str();
+  command
+      ->add_option("--tokenizer", arguments->tokenizer,
+                   "bytes, FILE.model, bpe:N (trained on the text), ids:N or ids:N:START")
+      ->capture_default_str();
+  AddRecordOptions(command, arguments);
   command->add_option("--part", arguments->part, "train, validation (the held-out part), or all")
       ->check(CLI::IsMember({"train", "validation", "all"}));
 }
@@ -232,8 +292,8 @@ void AddDataCommand(CLI::App& app, int* exit_code) {
                             "Example:\n  gyre data add letters ~/texts/letters --license CC-BY-4.0",
                             arguments, Add, exit_code);
   add->add_option("NAME", arguments->name, "a-z, 0-9 and '-'")->required();
-  add->add_option("PATH", arguments->sources, "Files, folders (all .txt below) or globs")
-      ->required();
+  add->add_option("PATH", arguments->sources, "Files, folders or globs")->required();
+  AddRecordOptions(add, arguments.get());
   add->add_option("--license", arguments->license, "Recorded with every result")
       ->capture_default_str();
   add->add_flag("--replace", arguments->replace,
@@ -244,7 +304,8 @@ void AddDataCommand(CLI::App& app, int* exit_code) {
                     "Done once; sweeps do it by themselves where it is missing.\n\nExamples:\n"
                     "  gyre data prepare corpus:austen\n"
                     "  gyre data prepare corpus:austen --from r-cran-janeaustenr_1.0.0-1_all.deb\n"
-                    "  gyre data prepare texts/ more.txt --holdout 0.1",
+                    "  gyre data prepare texts/ more.txt --holdout 0.1 --tokenizer bpe:4096\n"
+                    "  gyre data prepare qa.jsonl.gz --template '{question} {answer}'",
                     arguments, Prepare, exit_code);
   AddSourceOptions(prepare, arguments.get());
   prepare
@@ -254,8 +315,10 @@ void AddDataCommand(CLI::App& app, int* exit_code) {
   AddFormatOption(prepare, &arguments->format);
 
   auto* inspect = AddSubcommand(
-      data, "inspect", "Size, documents and beginning of a data set; checks its content",
-      "Examples:\n  gyre data inspect corpus:austen/validation\n  gyre data inspect 3fa9c1",
+      data, "inspect",
+      "What a model will see of a text: sizes, lengths, the first documents token by token",
+      "Checks the content against the hash too.\n\nExamples:\n  gyre data inspect corpus:austen\n"
+      "  gyre data inspect qa.jsonl --tokenizer bpe:4096\n  gyre data inspect 3fa9c1",
       arguments, Inspect, exit_code);
   AddSourceOptions(inspect, arguments.get());
   AddFormatOption(inspect, &arguments->format);

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/files.h"
+#include "cli/byte_display.h"
 #include "cli/exit_code.h"
 #include "trainer/data/corpora.h"
 #include "trainer/data/tokenizer_store.h"
@@ -24,7 +25,8 @@ Status SayFaults(const std::vector<Diagnostic>& diagnostics, const std::string& 
 Result<DatasetInfo> Prepare(const std::filesystem::path& home, const DatasetRequest& request) {
   auto found = FindDataset(home, request);
   if (found.ok() || found.status().code() != StatusCode::kNotFound) return found;
-  return PrepareDataset(home, request, Say);
+  ByteDisplay display;
+  return PrepareDataset(home, request, display.Sentences(), display.Options());
 }
 
 }  // namespace

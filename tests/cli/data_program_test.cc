@@ -40,9 +40,31 @@ TEST_F(DataProgramTest, ATextIsPreparedListedAndInspected) {
                                  HasSubstr("(not prepared)")));
 
   const GyreResult by_source = Run({"inspect", "a.txt", "--part", "validation"});
-  EXPECT_THAT(by_source.output, AllOf(HasSubstr("as its hash says"), HasSubstr("bbbbbbbbb")));
+  EXPECT_THAT(by_source.output,
+              AllOf(HasSubstr("as its hash says"), HasSubstr("<start>|b|b|b|b|b|b|b|b|b|\n")));
   const GyreResult by_hash = Run({"inspect", rows[1][4].get<std::string>().substr(0, 10)});
-  EXPECT_EQ(by_hash.output, by_source.output);
+  EXPECT_THAT(by_hash.output, HasSubstr("<start>|b|b|b|b|b|b|b|b|b|\n"));
+  // Both parts side by side, and nothing but the table where a program reads it.
+  const GyreResult both = Run({"inspect", "a.txt", "--format", "json"});
+  const auto json = nlohmann::json::parse(both.output);
+  EXPECT_EQ(json["columns"], nlohmann::json({"property", "train", "validation"}));
+}
+
+TEST_F(DataProgramTest, JsonLinesOfSeveralFieldsAndTokenIds) {
+  Write("qa.jsonl", "{\"q\": \"why?\", \"a\": 1}\n{\"q\": \"how?\", \"a\": 2}\n");
+  ASSERT_EQ(Run({"prepare", "qa.jsonl", "--template", "{q} {a}"}).exit_code, 0);
+  EXPECT_THAT(Run({"inspect", "qa.jsonl", "--template", "{q} {a}"}).output,
+              AllOf(HasSubstr("w|h|y|?| |1|"), HasSubstr("h|o|w|?| |2|")));
+  ASSERT_EQ(Run({"add", "qa", "qa.jsonl", "--field", "q"}).exit_code, 0);
+  ASSERT_EQ(Run({"prepare", "corpus:qa"}).exit_code, 0);
+  EXPECT_THAT(Run({"inspect", "corpus:qa"}).output, HasSubstr("<start>|w|h|y|?|\n"));
+
+  Write("ids.bin", std::string("\x05\0\x06\0\x04\0\x07\0", 8));
+  ASSERT_EQ(Run({"prepare", "ids.bin", "--tokenizer", "ids:8:4", "--part", "all"}).exit_code, 0);
+  EXPECT_THAT(Run({"inspect", "ids.bin", "--tokenizer", "ids:8:4", "--part", "all"}).output,
+              AllOf(HasSubstr("<start>|<5>|<6>|\n"), HasSubstr("<start>|<7>|\n")));
+  EXPECT_THAT(Run({"prepare", "ids.bin"}).error, HasSubstr("{ids: n}"));
+  EXPECT_THAT(Run({"prepare", "qa.jsonl", "--tokenizer", "ids:8"}).error, HasSubstr(".bin files"));
 }
 
 TEST_F(DataProgramTest, ADamagedDataSetIsFound) {
@@ -70,10 +92,15 @@ TEST_F(DataProgramTest, WhatCannotBePreparedSaysWhy) {
   EXPECT_EQ(missing.exit_code, 1);
   EXPECT_THAT(missing.error, HasSubstr("corpus:austen"));
   Write("a.jsonl", "{}");
-  EXPECT_THAT(Run({"prepare", "a.jsonl"}).error, HasSubstr("not yet supported"));
+  EXPECT_THAT(Run({"prepare", "a.jsonl"}).error, HasSubstr("a.jsonl:1: none of the fields"));
+  EXPECT_THAT(Run({"prepare", "a.jsonl", "--template", "{x"}).error, HasSubstr("braces"));
+  for (const char* bad : {"words", "bpe:", "bpe:x", "ids:5:7", "bpe", ":"}) {
+    EXPECT_EQ(Run({"prepare", "a.jsonl", "--tokenizer", bad}).exit_code, 2) << bad;
+  }
+  EXPECT_EQ(Run({"prepare", "a.jsonl", "--tokenizer", "absent.model"}).exit_code, 1);
   EXPECT_EQ(Run({"prepare", "a.jsonl", "--holdout", "2"}).exit_code, 2);
   EXPECT_EQ(Run({"prepare"}).exit_code, 2);
-  EXPECT_THAT(Run({"inspect", "a.jsonl"}).error, HasSubstr("not yet supported"));
+  EXPECT_THAT(Run({"inspect", "a.jsonl"}).error, HasSubstr("is not prepared"));
   EXPECT_EQ(Run({"dance"}).exit_code, 2);
 }
 

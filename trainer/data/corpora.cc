@@ -7,7 +7,9 @@
 #include "trainer/config/job_config.h"
 #include "trainer/data/austen.h"
 #include "trainer/data/byte_stream.h"
+#include "trainer/data/gcide.h"
 #include "trainer/data/package.h"
+#include "trainer/data/wordnet.h"
 
 namespace gyre {
 namespace {
@@ -59,6 +61,25 @@ const std::vector<BuiltInCorpus>& BuiltInCorpora() {
        "r-cran-janeaustenr",
        {"usr/lib/R/site-library/janeaustenr/data/Rdata.rdb"},
        [](const std::vector<std::string>& contents) { return AustenText(contents[0]); }},
+      {"gcide",
+       "The dictionary GCIDE (Webster's of 1913 and additions) as prose, an entry a document",
+       "GPL-2+; most of the text: public domain",
+       "dict-gcide",
+       {"usr/share/dictd/gcide.dict.dz"},
+       [](const std::vector<std::string>& contents) { return GcideText(contents[0]); }},
+      {"wordnet-qa",
+       "Questions and answers made of WordNet 3.0; held out by meaning",
+       "WordNet 3.0 license (any use, with its notice)",
+       "wordnet-base",
+       {"usr/share/wordnet/data.noun", "usr/share/wordnet/data.verb", "usr/share/wordnet/data.adj",
+        "usr/share/wordnet/data.adv"},
+       WordnetQuestions},
+      {"shakespeare-quotes",
+       "Quotations of Shakespeare in the dictionary GCIDE",
+       "quotations: public domain; their compilation: GPL-2+",
+       "dict-gcide",
+       {"usr/share/dictd/gcide.dict.dz"},
+       [](const std::vector<std::string>& contents) { return ShakespeareQuotes(contents[0]); }},
   };
   return corpora;
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "trainer/data/dataset.h"
+#include "trainer/data/tokenizer_request.h"
 
 namespace gyre {
 namespace {
@@ -58,6 +59,44 @@ TEST(RequestTest, AValidationSourceEqualToTrainIsItsHeldOutPart) {
   data.train = "texts/";
   data.validation = {{"texts", "texts/"}};
   EXPECT_EQ(RequestsOf(data).validation[0].second.part, "validation");
+}
+
+TEST(RequestTest, EachTextOfAMixtureIsARequestAndItsHeldOutPartIsEvaluated) {
+  DataConfig data;
+  data.train = {{{"source", "corpus:austen"}, {"weight", 3}},
+                {{"source", {{"path", "qa.jsonl.gz"}, {"field", "q"}}}, {"weight", 1}},
+                {{"source", Json{"a.txt", "b.txt"}}, {"weight", 1}},
+                {{"source", "other/qa.txt"}, {"weight", 1}}};
+  const JobDatasetRequests requests = RequestsOf(data);
+  ASSERT_EQ(requests.train.size(), 4u);
+  EXPECT_EQ(requests.train[0].weight, 0.5);
+  EXPECT_EQ(requests.train[2].request.source, (Json{"a.txt", "b.txt"}));
+  std::vector<std::string> names;
+  for (const auto& [name, request] : requests.validation) {
+    EXPECT_EQ(request.part, "validation");
+    EXPECT_EQ(request.source, requests.train[names.size()].request.source);
+    names.push_back(name);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"austen", "qa", "validation", "qa-2"}));
+
+  data.validation = {{"mine", data.train[1]["source"]}, {"whole", "c.txt"}};
+  const JobDatasetRequests named = RequestsOf(data);
+  EXPECT_EQ(named.validation[0].second.part, "validation");
+  EXPECT_EQ(named.validation[1].second.part, "all");
+}
+
+TEST(RequestTest, ATokenizerThatIsTrainedSaysOnWhat) {
+  DataConfig data = Austen();
+  data.tokenizer = {{"train", "bpe"}, {"vocab_size", 512}};
+  data.validation = {{"v", "v.txt"}};
+  const JobDatasetRequests requests = RequestsOf(data);
+  EXPECT_EQ(requests.train[0].request.tokenizer, requests.validation[0].second.tokenizer);
+  EXPECT_EQ(requests.train[0].request.tokenizer["on"][0]["source"], "corpus:austen");
+  data.train = "corpus:gcide";
+  EXPECT_NE(RequestsOf(data).validation[0].second.Key(), requests.validation[0].second.Key());
+  const auto absolute = [](const std::string& path) { return "/x/" + path; };
+  EXPECT_EQ(TokenizerWithPaths("a.model", absolute), "/x/a.model");
+  EXPECT_EQ(TokenizerWithPaths("bytes", absolute), "bytes");
 }
 
 TEST(RequestTest, NamesOfDefaultValidationSetsFitIntoMetricNames) {
