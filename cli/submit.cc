@@ -11,6 +11,7 @@
 #include "cli/coordinator_option.h"
 #include "cli/exit_code.h"
 #include "cli/follow.h"
+#include "cli/object_transfer.h"
 #include "cli/signals.h"
 #include "cli/sweep_client.h"
 #include "cli/sweep_file.h"
@@ -39,6 +40,16 @@ int Watch(SweepClient& client, const std::vector<std::string>& names, OutputForm
   return PrintResults(client, *ended, format);
 }
 
+Status Upload(const std::string& coordinator, const std::map<std::string, DatasetInfo>& datasets,
+              std::stop_token stop) {
+  std::map<std::string, NamedObject> objects;  // by hash: two requests may be for the same text
+  for (const auto& [key, info] : datasets)
+    objects[info.hash] = {{ObjectKind::kDataset, info.hash}, info.name};
+  std::vector<NamedObject> wanted;
+  for (auto& [hash, object] : objects) wanted.push_back(std::move(object));
+  return UploadMissing(coordinator, GyreHome(), wanted, std::move(stop));
+}
+
 int RunSubmit(Arguments arguments) {
   StopSignals signals;
   // Until there is something to leave in good order, a signal ends the process at once.
@@ -60,6 +71,8 @@ int RunSubmit(Arguments arguments) {
   submission.file = file->file;
   submission.folder = file->folder;
   submission.datasets = *std::move(datasets);
+  if (Status sent = Upload(arguments.coordinator, submission.datasets, signals.token()); !sent.ok())
+    return Fail(sent);
   const auto sweeps = (*client)->Submit(submission);
   if (!sweeps.ok()) return Fail(sweeps.status());
   std::vector<std::string> names;
@@ -80,7 +93,8 @@ int RunSubmit(Arguments arguments) {
 void AddSubmitCommand(CLI::App& app, int* exit_code) {
   auto* command = app.add_subcommand("submit", "Hand a sweep to a coordinator");
   command->footer(
-      "Checks the file, prepares the data that is missing, queues the jobs and prints the sweep's "
+      "Checks the file, prepares the data that is missing, sends what the coordinator lacks of it, "
+      "queues the jobs and prints the sweep's "
       "number\n"
       "and name. A name that was submitted before with the same content goes on; what has finished "
       "before,\n"

@@ -55,6 +55,12 @@ void AddWorkerCommand(CLI::App& app, int* exit_code) {
       ->check(CLI::Range(1, 1024));
   command->add_option("--cpus", arguments->worker.cpus, "Cores that the jobs share (default: all)")
       ->check(CLI::Range(1, 4096));
+  command
+      ->add_option("--objects", arguments->worker.objects,
+                   "The folder of the coordinator's --objects, as this machine sees it (default: "
+                   "what a job needs and makes is sent over the network)")
+      ->type_name("DIR")
+      ->check(CLI::ExistingDirectory);
   command->add_option("--name", arguments->worker.name, "The worker's name (default: HOST/N)");
   command
       ->add_option("--trainer", arguments->worker.trainer,

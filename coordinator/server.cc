@@ -21,6 +21,7 @@
 #include "coordinator/sweep_parser.h"
 #include "coordinator/sweep_service.h"
 #include "coordinator/worker_service.h"
+#include "objects/database_list.h"
 #include "proto/protocol.h"
 
 namespace gyre {
@@ -104,6 +105,7 @@ Result<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(const Server
                                           {clock.Now(), clock.WallTime()}));
   parts.loop = std::make_unique<CommitLoop>(*parts.coordinator, clock);
   const ObjectStore objects(ObjectFolder(options));
+  GYRE_RETURN_IF_ERROR(NoteDatabase(objects.root(), options.database));
   GYRE_ASSIGN_OR_RETURN(std::string store_id, objects.Identity(/*make=*/true));
   parts.keeper = std::make_unique<ObjectKeeper>(
       objects,

@@ -19,7 +19,9 @@ Status CheckHeld(const PreparedSubmission& submission, const ObjectStore& object
   std::set<std::string> needed;
   for (const PreparedSweep& sweep : submission.sweeps) {
     for (const PreparedVariant& variant : sweep.variants) {
-      needed.insert(variant.record.train_dataset);
+      GYRE_ASSIGN_OR_RETURN(const std::vector<TrainText> texts,
+                            TrainTextsFromJson(TrainTextsJson(variant.record.train_dataset)));
+      for (const TrainText& text : texts) needed.insert(text.hash);
       const Json validation = Json::parse(variant.record.validation_datasets, nullptr, false);
       for (const auto& [name, hash] : validation.items()) needed.insert(hash.get<std::string>());
     }

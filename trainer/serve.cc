@@ -124,6 +124,7 @@ class OutputObserver : public TrainObserver {
   void OnCheckpoint(const CheckpointInfo& checkpoint) override {
     output_->Write(CheckpointLine(checkpoint));
   }
+  void OnDiskFull(const std::string& message) override { output_->Write(DiskFullLine(message)); }
   void OnProgress(const TrainProgress& progress) override {
     output_->Write(ProgressLine(progress));
   }

@@ -17,6 +17,8 @@
 //                               "special" only beside a null
 //   {"type": "progress", "step", "tokens", "tokens_per_second", "loss": as a point's value}
 //   {"type": "checkpoint", "hash", "bytes", "step", "tokens", "weights_only": bool}
+//   {"type": "disk_full", "message"}     a checkpoint could not be written: one in the middle is
+//                               left out, the last weights are tried again until there is room
 //   {"type": "done", "step", "tokens", "stopped": bool, "diverged_at_step": N or null,
 //    "tokens_per_second", "peak_memory_bytes"}
 //   {"type": "error", "code": "RESOURCE_EXHAUSTED", "message"}     the job has ended; the trainer

@@ -91,6 +91,10 @@ std::string CheckpointLine(const CheckpointInfo& checkpoint) {
                {"weights_only", checkpoint.weights_only}});
 }
 
+std::string DiskFullLine(const std::string& message) {
+  return Line({{"type", "disk_full"}, {"message", message}});
+}
+
 std::string DoneLine(const TrainOutcome& outcome) {
   return Line(
       {{"type", "done"},

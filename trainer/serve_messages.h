@@ -27,6 +27,7 @@ std::string HelloLine();
 std::string PointLine(const PointValue& point);
 std::string ProgressLine(const TrainProgress& progress);
 std::string CheckpointLine(const CheckpointInfo& checkpoint);
+std::string DiskFullLine(const std::string& message);
 std::string DoneLine(const TrainOutcome& outcome);
 std::string ErrorLine(const Status& status);
 

@@ -6,11 +6,13 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "trainer/backend/create_backend.h"
 #include "trainer/checkpoint.h"
 #include "trainer/data/batches.h"
@@ -25,6 +27,8 @@ namespace gyre {
 namespace {
 
 constexpr Millis kProgressInterval{250};
+constexpr Millis kRoomInterval{1000};  // between two tries on a full disk
+constexpr Millis kLookInterval{20};
 
 Status CheckJob(const TrainerJob& job) {
   const TrainConfig& train = job.config.train;
@@ -82,13 +86,16 @@ class Run {
   Result<Update> UpdateOnce();
   Status Report(const Update& update);
   Status Sample();
-  Status Checkpoint(bool weights_only);
+  Status Checkpoint();
+  Result<bool> SaveWeights();
+  Result<bool> TryWrite(bool weights_only);
   void Progress(double loss);
   void Point(const std::string& metric, double value) {
     observer_->OnPoint({metric, step_, tokens(), value});
   }
   int64_t tokens() const { return step_ * job_.config.train.batch_tokens; }
   TrainOutcome Outcome() const;
+  TrainOutcome Stopped() const;
   TrainOutcome Diverged() const;
 
   const TrainerJob& job_;
@@ -227,14 +234,38 @@ Status Run::Sample() {
   return OkStatus();
 }
 
-Status Run::Checkpoint(bool weights_only) {
-  if (checkpoint_step_ == step_ && !weights_only) return OkStatus();
-  GYRE_ASSIGN_OR_RETURN(
-      const CheckpointInfo info,
-      WriteCheckpoint(options_.home, {key_, step_, tokens()}, weights_only, *model_));
-  checkpoint_step_ = step_;
-  observer_->OnCheckpoint(info);
+// False: the disk is full, and that is said.
+Result<bool> Run::TryWrite(bool weights_only) {
+  const auto info = WriteCheckpoint(options_.home, {key_, step_, tokens()}, weights_only, *model_);
+  if (info.ok()) {
+    observer_->OnCheckpoint(*info);
+    return true;
+  }
+  if (info.status().code() != StatusCode::kResourceExhausted) return info.status();
+  LogWarning(info.status().message());
+  observer_->OnDiskFull(info.status().message());
+  return false;
+}
+
+// Without room for it training goes on from memory: the next one may find room.
+Status Run::Checkpoint() {
+  if (checkpoint_step_ == step_) return OkStatus();
+  GYRE_ASSIGN_OR_RETURN(const bool written, TryWrite(/*weights_only=*/false));
+  if (written) checkpoint_step_ = step_;
   return OkStatus();
+}
+
+// However long it takes to find room. False: told to stop meanwhile.
+Result<bool> Run::SaveWeights() {
+  while (true) {
+    GYRE_ASSIGN_OR_RETURN(const bool written, TryWrite(/*weights_only=*/true));
+    if (written) return true;
+    const Millis again = Clock::Real().Now() + kRoomInterval;
+    while (Clock::Real().Now() < again) {
+      if (control_->stop.load()) return false;
+      std::this_thread::sleep_for(kLookInterval);
+    }
+  }
 }
 
 void Run::Progress(double loss) {
@@ -256,6 +287,12 @@ TrainOutcome Run::Outcome() const {
   return outcome;
 }
 
+TrainOutcome Run::Stopped() const {
+  TrainOutcome outcome = Outcome();
+  outcome.stopped = true;
+  return outcome;
+}
+
 TrainOutcome Run::Diverged() const {
   TrainOutcome outcome = Outcome();
   outcome.diverged_at_step = step_;
@@ -267,26 +304,20 @@ Result<TrainOutcome> Run::Train() {
   const int64_t steps = TotalSteps(job_.config.train);
   while (step_ < steps) {
     const bool stop = control_->stop.load();
-    if (control_->checkpoint.exchange(false) || stop)
-      GYRE_RETURN_IF_ERROR(Checkpoint(/*weights_only=*/false));
-    if (stop) {
-      TrainOutcome outcome = Outcome();
-      outcome.stopped = true;
-      return outcome;
-    }
+    if (control_->checkpoint.exchange(false) || stop) GYRE_RETURN_IF_ERROR(Checkpoint());
+    if (stop) return Stopped();
     ++step_;
     GYRE_ASSIGN_OR_RETURN(const Update update, UpdateOnce());
     GYRE_RETURN_IF_ERROR(SwitchPositions());
     GYRE_RETURN_IF_ERROR(Report(update));
     if (!update.finite()) return Diverged();
-    if (CheckpointsAt(job_.config.train, step_))
-      GYRE_RETURN_IF_ERROR(Checkpoint(/*weights_only=*/false));
+    if (CheckpointsAt(job_.config.train, step_)) GYRE_RETURN_IF_ERROR(Checkpoint());
   }
   GYRE_RETURN_IF_ERROR(EvaluateAtTheEnd(
       job_.config, micro_batch_, tokens(), validation_, backend_.get(), model_.get(),
       [this](const std::string& metric, double value) { Point(metric, value); }));
-  GYRE_RETURN_IF_ERROR(Checkpoint(/*weights_only=*/true));
-  return Outcome();
+  GYRE_ASSIGN_OR_RETURN(const bool saved, SaveWeights());
+  return saved ? Outcome() : Stopped();
 }
 
 }  // namespace

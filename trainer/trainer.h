@@ -39,6 +39,9 @@ class TrainObserver {
   virtual void OnPoint(const PointValue& point) = 0;
   virtual void OnCheckpoint(const CheckpointInfo& checkpoint) = 0;
   virtual void OnProgress(const TrainProgress& progress) = 0;  // a few times a second at most
+  /// A checkpoint could not be written for want of room: one in the middle is left out, the last
+  /// weights are tried again every second, and this is said each time.
+  virtual void OnDiskFull(const std::string& /*message*/) {}
 };
 
 /// Set from another thread; looked at between steps.
@@ -73,7 +76,7 @@ struct TrainOptions {
 ///   SET/loss_sample                at the evaluated steps
 ///   what final_evaluation.h lists  at the end, from the whole sets
 /// A damaged checkpoint is DATA_LOSS, one of another job FAILED_PRECONDITION; a missing data set
-/// NOT_FOUND; out of memory or a full disk RESOURCE_EXHAUSTED.
+/// NOT_FOUND; out of memory RESOURCE_EXHAUSTED. A full disk is waited out (OnDiskFull).
 Result<TrainOutcome> Train(const TrainerJob& job, const TrainOptions& options,
                            TrainObserver& observer, TrainControl& control);
 

@@ -25,6 +25,7 @@ namespace {
 constexpr Millis kIdleWait{30000};
 constexpr Millis kBusyWait{2000};
 constexpr int kMaxSlots = 1024;
+constexpr Millis kLookForRoom{500};  // while the disk is full
 
 Result<std::filesystem::path> FindTrainer(const std::filesystem::path& wanted) {
   std::error_code error;
@@ -40,11 +41,15 @@ Result<std::filesystem::path> FindTrainer(const std::filesystem::path& wanted) {
 
 class Agent : public Worker, public LeaseHolder {
  public:
-  Agent(const WorkerOptions& options, std::unique_ptr<CoordinatorClient> client, WorkerName name,
-        const Registration& registration)
-      : client_(std::move(client)), name_(std::move(name)), cpus_(registration.cpus) {
+  Agent(const WorkerOptions& options, std::unique_ptr<CoordinatorClient> client,
+        std::unique_ptr<ObjectClient> objects, WorkerName name, const Registration& registration)
+      : client_(std::move(client)),
+        name_(std::move(name)),
+        cpus_(registration.cpus),
+        files_(options.home, options.objects, name_.name, std::move(objects)) {
     SlotOptions slot{.trainer = options.trainer,
                      .home = options.home,
+                     .files = &files_,
                      .stop_grace = options.stop_grace,
                      .exit_grace = options.exit_grace};
     slot.on_free = [this] {
@@ -67,7 +72,12 @@ class Agent : public Worker, public LeaseHolder {
  private:
   std::vector<HeldLease> Held() override;
   void Obey(const LeaseDesire& desire) override;
+  std::string Problem() override { return files_.room().Problem(); }
+  Status OnRegistered(const Registered& registered) override {
+    return files_.SetStore(registered.store);
+  }
 
+  bool AwaitWork(std::stop_token stop);
   void AcquireLeases(std::stop_token stop);
   Slot* FreeSlot() const;
   Capacity FreeCapacity() const;
@@ -75,6 +85,7 @@ class Agent : public Worker, public LeaseHolder {
   const std::unique_ptr<CoordinatorClient> client_;
   const WorkerName name_;
   const int cpus_;
+  JobFiles files_;
   std::mutex mutex_;
   std::condition_variable_any changed_;  // a slot became free, or abandoned_
   bool abandoned_ = false;               // guarded by mutex_
@@ -110,14 +121,21 @@ Capacity Agent::FreeCapacity() const {
   return capacity;
 }
 
+// Until this worker could take a job. False: it is shutting down.
+bool Agent::AwaitWork(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  const auto can_work = [&] { return FreeSlot() != nullptr && FreeCapacity().free_cpus > 0; };
+  while (changed_.wait(lock, stop, can_work)) {
+    if (!files_.room().full()) return true;
+    changed_.wait_for(lock, stop, kLookForRoom, [] { return false; });
+  }
+  return false;
+}
+
 void Agent::AcquireLeases(std::stop_token stop) {
   Backoff backoff;
   while (keeper_->AwaitRegistered(stop).ok()) {
-    {
-      std::unique_lock lock(mutex_);
-      const auto can_work = [&] { return FreeSlot() != nullptr && FreeCapacity().free_cpus > 0; };
-      if (!changed_.wait(lock, stop, can_work)) return;
-    }
+    if (!AwaitWork(stop)) return;
     const Capacity capacity = FreeCapacity();
     const bool idle = capacity.free_slots == static_cast<int>(slots_.size());
     const Millis asked = Clock::Real().Now(), wait = idle ? kIdleWait : kBusyWait;
@@ -164,14 +182,15 @@ void Agent::Abandon() {
 }  // namespace
 
 Result<std::unique_ptr<Worker>> Worker::Start(const WorkerOptions& options) {
-  GYRE_ASSIGN_OR_RETURN(
-      auto client, ConnectToCoordinator(options.coordinator,
-                                        options.home.empty() ? GyreHome() : options.home, NewId()));
-  return Start(options, std::move(client));
+  const std::filesystem::path home = options.home.empty() ? GyreHome() : options.home;
+  GYRE_ASSIGN_OR_RETURN(auto client, ConnectToCoordinator(options.coordinator, home, NewId()));
+  GYRE_ASSIGN_OR_RETURN(auto objects, ConnectToObjects(options.coordinator, home));
+  return Start(options, std::move(client), std::move(objects));
 }
 
 Result<std::unique_ptr<Worker>> Worker::Start(const WorkerOptions& given,
-                                              std::unique_ptr<CoordinatorClient> client) {
+                                              std::unique_ptr<CoordinatorClient> client,
+                                              std::unique_ptr<ObjectClient> objects) {
   WorkerOptions options = given;
   if (options.slots < 0 || options.slots > kMaxSlots || options.cpus < 0) {
     return InvalidArgument("a worker has 1 to " + std::to_string(kMaxSlots) +
@@ -179,6 +198,7 @@ Result<std::unique_ptr<Worker>> Worker::Start(const WorkerOptions& given,
   }
   if (options.home.empty()) options.home = GyreHome();
   options.home = std::filesystem::absolute(options.home);
+  if (!options.objects.empty()) options.objects = std::filesystem::absolute(options.objects);
   GYRE_ASSIGN_OR_RETURN(options.trainer, FindTrainer(options.trainer));
   GYRE_ASSIGN_OR_RETURN(WorkerName name, ClaimWorkerName(options.home, options.name));
   const Machine machine = ReadMachine();
@@ -189,8 +209,8 @@ Result<std::unique_ptr<Worker>> Worker::Start(const WorkerOptions& given,
                             .memory_bytes = machine.memory_bytes,
                             .devices = machine.devices};
   registration.cpus = std::max(registration.cpus, registration.slots);
-  return std::unique_ptr<Worker>(
-      std::make_unique<Agent>(options, std::move(client), std::move(name), registration));
+  return std::unique_ptr<Worker>(std::make_unique<Agent>(
+      options, std::move(client), std::move(objects), std::move(name), registration));
 }
 
 }  // namespace gyre

@@ -17,15 +17,19 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "worker/coordinator_client.h"
+#include "worker/object_client.h"
 
 namespace gyre {
 
 struct WorkerOptions {
   std::string coordinator = "127.0.0.1:7470";  // HOST:PORT
   int slots = 0;                               // jobs at a time; 0 = one a core
-  int cpus = 0;                   // cores to share among jobs; 0 = all, at least one a slot
-  std::string name;               // empty = host/N, N the first that no other worker here has
-  std::filesystem::path home;     // empty = GyreHome()
+  int cpus = 0;                // cores to share among jobs; 0 = all, at least one a slot
+  std::string name;            // empty = host/N, N the first that no other worker here has
+  std::filesystem::path home;  // empty = GyreHome()
+  /// A folder that the coordinator sees, too, for data sets and checkpoints: they are then not sent
+  /// over the network. Empty = none.
+  std::filesystem::path objects;
   std::filesystem::path trainer;  // empty = gyre-trainer beside this program
   Millis stop_grace{30000};       // a trainer told to stop that takes longer is killed
   Millis exit_grace{2000};        // as is one that has not exited this long after its input ended
@@ -39,10 +43,11 @@ class Worker {
   /// same home. FAILED_PRECONDITION: others can read the token. Others: the home cannot be written.
   static Result<std::unique_ptr<Worker>> Start(const WorkerOptions& options);
 
-  /// The same with a client of the caller's (which then need not be connected to
-  /// options.coordinator).
+  /// The same with clients of the caller's (which then need not be connected to
+  /// options.coordinator). Without one for objects, none are sent.
   static Result<std::unique_ptr<Worker>> Start(const WorkerOptions& options,
-                                               std::unique_ptr<CoordinatorClient> client);
+                                               std::unique_ptr<CoordinatorClient> client,
+                                               std::unique_ptr<ObjectClient> objects = nullptr);
 
   /// Shutdown(0) if it has not been called.
   virtual ~Worker() = default;
@@ -50,7 +55,8 @@ class Worker {
   virtual const std::string& name() const = 0;
 
   /// Until `stop` is requested (OK), or the worker cannot go on (FAILED_PRECONDITION: the
-  /// coordinator speaks another version of the protocol, or another worker has taken the name;
+  /// coordinator speaks another version of the protocol, another worker has taken the name, or
+  /// options.objects is not its folder;
   /// INVALID_ARGUMENT: it does not take this worker's token).
   virtual Status Wait(std::stop_token stop) = 0;
 

@@ -88,7 +88,7 @@ class GrpcCoordinatorClient : public CoordinatorClient {
     GYRE_RETURN_IF_ERROR(
         Call(&v1::WorkerService::Stub::Register, request, &response, kDeadline, stop));
     return Registered{response.worker_id(), Millis(response.heartbeat_ms()),
-                      Millis(response.lease_ms())};
+                      Millis(response.lease_ms()), response.store()};
   }
 
   Result<std::optional<Lease>> AcquireLease(const Capacity& capacity, Millis wait,
@@ -107,8 +107,10 @@ class GrpcCoordinatorClient : public CoordinatorClient {
   }
 
   Result<std::vector<LeaseDesire>> Heartbeat(const std::vector<HeldLease>& held,
+                                             const std::string& problem,
                                              std::stop_token stop) override {
     v1::HeartbeatRequest request;
+    request.set_problem(problem);
     request.set_incarnation(incarnation_);
     for (const HeldLease& lease : held) {
       auto* out = request.add_held();

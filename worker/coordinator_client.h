@@ -43,6 +43,7 @@ struct Registered {
   int64_t worker_id = 0;
   Millis heartbeat{3000};
   Millis lease{12000};
+  std::string store;  // names the coordinator's folder of objects; empty = not told
 };
 
 struct Capacity {
@@ -130,10 +131,13 @@ class CoordinatorClient {
   /// Waits up to `wait` at the coordinator; no lease means "ask again".
   virtual Result<std::optional<Lease>> AcquireLease(const Capacity& capacity, Millis wait,
                                                     std::stop_token stop) = 0;
+  /// `problem` is what keeps the worker from working, for people; empty = nothing.
   virtual Result<std::vector<LeaseDesire>> Heartbeat(const std::vector<HeldLease>& held,
+                                                     const std::string& problem,
                                                      std::stop_token stop) = 0;
   virtual Status ReportPoints(const PointBatch& batch, std::stop_token stop) = 0;
-  /// The hashes of objects that nothing refers to any more.
+  /// The hashes of objects that nothing refers to any more. DATA_LOSS: the coordinator does not
+  /// hold this one.
   virtual Result<std::vector<std::string>> ReportCheckpoint(const CheckpointReport& report,
                                                             std::stop_token stop) = 0;
   virtual Result<std::vector<std::string>> FinishAttempt(const AttemptEnd& end,

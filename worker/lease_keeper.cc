@@ -72,7 +72,7 @@ void LeaseKeeper::Run(std::stop_token stop) {
 
 void LeaseKeeper::Refused(const Status& status) {
   const std::lock_guard lock(mutex_);
-  refused_ = status.WithContext("the coordinator at " + address_ + " refuses this worker");
+  refused_ = status.WithContext("not a worker of the coordinator at " + address_);
   registered_ = false;
   changed_.notify_all();
 }
@@ -81,6 +81,7 @@ void LeaseKeeper::Register(const std::stop_token& stop) {
   const Result<Registered> answer = client_.Register(registration_, stop);
   if (answer.ok()) {
     Answered();
+    if (Status fits = holder_.OnRegistered(*answer); !fits.ok()) return Refused(fits);
     LogInfo("registered at " + address_ + " as " + registration_.name + " with " +
             std::to_string(registration_.slots) + (registration_.slots == 1 ? " slot" : " slots"));
     interval_ = std::clamp(answer->heartbeat, Millis(10), Millis(60000));
@@ -95,7 +96,8 @@ void LeaseKeeper::Register(const std::stop_token& stop) {
 }
 
 void LeaseKeeper::Beat(const std::stop_token& stop) {
-  const Result<std::vector<LeaseDesire>> answer = client_.Heartbeat(holder_.Held(), stop);
+  const Result<std::vector<LeaseDesire>> answer =
+      client_.Heartbeat(holder_.Held(), holder_.Problem(), stop);
   if (!answer.ok()) {
     if (IsRefusal(answer.status())) return Refused(answer.status());
     if (answer.status().code() != StatusCode::kNotFound) return NotAnswered(answer.status(), stop);

@@ -19,13 +19,17 @@
 
 namespace gyre {
 
-/// Whose leases are kept. Both calls come from the keeper's thread and must not wait.
+/// Whose leases are kept. All calls come from the keeper's thread and must not wait.
 class LeaseHolder {
  public:
   virtual ~LeaseHolder() = default;
   /// Every attempt from the answer that granted it to the one that acknowledges its outcome.
   virtual std::vector<HeldLease> Held() = 0;
   virtual void Obey(const LeaseDesire& desire) = 0;
+  /// What keeps it from working; empty = nothing.
+  virtual std::string Problem() = 0;
+  /// Registered. An error: it cannot work for this coordinator, and does not.
+  virtual Status OnRegistered(const Registered& registered) = 0;
 };
 
 class LeaseKeeper {

@@ -112,9 +112,12 @@ class GrpcObjectClient : public ObjectClient {
     GYRE_ASSIGN_OR_RETURN(const auto stub, Stub());
     CallContext call(*channel_, kTransferDeadline, std::move(stop));
     const auto reader = stub->Get(call.get(), request);
+    v1::GetResponse message;
+    if (!reader->Read(&message)) {
+      const Status answer = call.Answer(reader->Finish());
+      return answer.ok() ? Unavailable("the coordinator sent nothing") : answer;
+    }
     Result<IncomingObject> incoming = [&]() -> Result<IncomingObject> {
-      v1::GetResponse message;
-      if (!reader->Read(&message)) return Unavailable("the coordinator sent nothing");
       const std::vector<ObjectFile> files = FromProto(message.files());
       GYRE_ASSIGN_OR_RETURN(IncomingObject taken, IncomingObject::Open(into, ref, files));
       while (reader->Read(&message)) {
@@ -126,11 +129,7 @@ class GrpcObjectClient : public ObjectClient {
     }();
     if (!incoming.ok()) call.get()->TryCancel();
     const Status answer = call.Answer(reader->Finish());
-    // A refusal says more than that nothing came; what was broken off here, less.
-    if (!incoming.ok()) {
-      const bool here = answer.ok() || answer.code() == StatusCode::kCancelled;
-      return here ? incoming.status() : answer;
-    }
+    if (!incoming.ok()) return incoming.status();
     if (!answer.ok()) return answer;
     return incoming->Finish();
   }

@@ -7,7 +7,6 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "worker/devices.h"
-#include "worker/objects.h"
 
 namespace gyre {
 namespace {
@@ -61,6 +60,7 @@ void Slot::Assign(Lease lease) {
   lease_ = std::move(lease);
   progress_ = {};
   stop_wanted_ = checkpoint_wanted_ = abandoned_ = false;
+  fetching_ = std::stop_source();
   changed_.notify_all();
 }
 
@@ -94,6 +94,7 @@ void Slot::Abandon() {
 
 void Slot::StopLocked() {
   if (std::exchange(stop_wanted_, true)) return;
+  fetching_.request_stop();
   kill_at_ = Clock::Real().Now() + options_.stop_grace;
   // If it doesn't read any more, its time ends as well.
   if (training_) (void)trainer_->Say(kStopCommand, Millis(0));
@@ -102,6 +103,7 @@ void Slot::StopLocked() {
 void Slot::AbandonLocked() {
   if (!lease_) return;
   abandoned_ = true;
+  fetching_.request_stop();
   if (uploader_ != nullptr) uploader_->Drop();
   if (trainer_ != nullptr) trainer_->Kill();
 }
@@ -125,15 +127,26 @@ void Slot::Run() {
   EndTrainer();
 }
 
-void Slot::RunAttempt(const Lease& lease) {
+UploaderOptions Slot::Uploads() {
+  JobFiles* const files = options_.files;
   UploaderOptions uploads;
   uploads.on_unregistered = options_.on_unregistered;
-  uploads.on_obsolete = [home = options_.home](const auto& hashes) { DeleteObjects(home, hashes); };
+  uploads.on_obsolete = [files](const auto& hashes) { files->Delete(hashes); };
   uploads.on_ended = [this] {
     const std::lock_guard lock(mutex_);
+    fetching_.request_stop();
     if (trainer_ != nullptr && training_) trainer_->Kill();
   };
-  auto uploader = std::make_unique<Uploader>(lease.attempt, client_, std::move(uploads));
+  if (!files->sends()) return uploads;
+  uploads.send_object = [files](const std::string& hash, std::stop_token stop) {
+    return files->Send(hash, std::move(stop));
+  };
+  uploads.on_unsent = [files](const std::string& hash) { files->Delete({hash}); };
+  return uploads;
+}
+
+void Slot::RunAttempt(const Lease& lease) {
+  auto uploader = std::make_unique<Uploader>(lease.attempt, client_, Uploads());
   Uploader* const reports = uploader.get();
   {
     const std::lock_guard lock(mutex_);
@@ -168,21 +181,24 @@ void Slot::RunAttempt(const Lease& lease) {
     uploader = std::move(uploader_);
   }
   // Destroyed outside the lock: its thread may be waiting for it in on_ended.
+  uploader.reset();
+  options_.files->Ended(lease.attempt.job_id, end.outcome != Outcome::kSucceeded);
 }
 
 AttemptEnd Slot::Train(const Lease& lease) {
   LogInfo(ToString(lease.attempt) + ": " + lease.sweep + ", " + lease.variant +
           (lease.checkpoint_hash.empty() ? ""
                                          : ", from step " + std::to_string(lease.checkpoint_step)));
-  memory_kills_ = OutOfMemoryKills();
-  const auto command = RunCommand(lease, options_.home);
+  const auto command = RunCommand(lease, options_.files->trainer_home());
   if (!command.ok()) return {.outcome = Outcome::kFailed, .error = command.status()};
+  std::stop_token stop;
   {
     const std::lock_guard lock(mutex_);
-    if (stop_wanted_ || abandoned_) {
-      return {.outcome = Outcome::kStopped, .step = lease.checkpoint_step};
-    }
+    stop = fetching_.get_token();
   }
+  Status fetched = options_.files->Fetch(lease, stop);
+  if (stop.stop_requested() || !fetched.ok()) return NotFetched(lease, std::move(fetched));
+  memory_kills_ = OutOfMemoryKills();
   if (Status ready = Prepare(lease); !ready.ok()) {
     if (trainer_ != nullptr && ready.code() == StatusCode::kUnavailable) return EndOfTrainer(lease);
     EndTrainer();
@@ -196,6 +212,14 @@ AttemptEnd Slot::Train(const Lease& lease) {
     if (stop_wanted_) (void)trainer_->Say(kStopCommand, Millis(0));
   }
   return Follow(lease);
+}
+
+AttemptEnd Slot::NotFetched(const Lease& lease, Status why) const {
+  AttemptEnd end{.outcome = Outcome::kStopped, .step = lease.checkpoint_step};
+  if (why.ok() || why.code() == StatusCode::kCancelled) return end;
+  end.outcome = Outcome::kFailed;
+  end.error = std::move(why);
+  return end;
 }
 
 bool Slot::Abandoned() const {
@@ -268,12 +292,17 @@ bool Slot::Take(TrainerMessage message, AttemptEnd* end) {
   if (auto* point = std::get_if<Point>(&message)) {
     if (!uploader_->AddPoint(std::move(*point))) trainer_->Kill();
   } else if (auto* checkpoint = std::get_if<Checkpoint>(&message)) {
+    options_.files->Wrote(uploader_->attempt().job_id, checkpoint->hash);
     if (!uploader_->AddCheckpoint(std::move(*checkpoint))) trainer_->Kill();
     const std::lock_guard lock(mutex_);
     checkpoint_wanted_ = false;
   } else if (const auto* progress = std::get_if<Progress>(&message)) {
     const std::lock_guard lock(mutex_);
     progress_ = *progress;
+  } else if (const auto* full = std::get_if<TrainerDiskFull>(&message)) {
+    options_.files->room().Filled(full->message);
+    const std::lock_guard lock(mutex_);
+    checkpoint_wanted_ = false;
   } else if (auto* done = std::get_if<TrainerDone>(&message)) {
     const std::lock_guard lock(mutex_);
     training_ = false;

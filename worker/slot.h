@@ -1,8 +1,8 @@
 #pragma once
 
-// One slot: takes a lease, has its trainer run the job, reports what comes of it, and is free
-// again. The trainer is started for the first job and used for the next ones; a crash or a kill
-// costs the attempt, not the slot.
+// One slot: takes a lease, fetches what the job needs, has its trainer run the job, reports what
+// comes of it, and is free again. The trainer is started for the first job and used for the next
+// ones; a crash or a kill costs the attempt, not the slot.
 //
 // Which outcome an attempt gets when its trainer dies: killed from outside (KILL, TERM, INT, HUP)
 // is LOST, unless the kernel has killed for want of memory meanwhile; that and every other signal
@@ -21,6 +21,7 @@
 #include <thread>
 
 #include "worker/coordinator_client.h"
+#include "worker/job_files.h"
 #include "worker/log_sender.h"
 #include "worker/trainer_process.h"
 #include "worker/uploader.h"
@@ -29,7 +30,8 @@ namespace gyre {
 
 struct SlotOptions {
   std::filesystem::path trainer;
-  std::filesystem::path home;
+  std::filesystem::path home;             // of logs
+  JobFiles* files = nullptr;              // outlives the slot
   Millis stop_grace{30000};               // for a trainer told to stop
   Millis exit_grace{2000};                // for one whose input has ended
   std::function<void()> on_free;          // an attempt has ended
@@ -59,7 +61,9 @@ class Slot {
  private:
   void Run();
   void RunAttempt(const Lease& lease);
+  UploaderOptions Uploads();
   AttemptEnd Train(const Lease& lease);
+  AttemptEnd NotFetched(const Lease& lease, Status why) const;
   Status Prepare(const Lease& lease);
   bool Abandoned() const;
   std::filesystem::path LogPath(const Lease& lease) const;
@@ -88,6 +92,7 @@ class Slot {
   Millis kill_at_{0};  // when a trainer told to stop has had its time
   bool checkpoint_wanted_ = false;
   bool abandoned_ = false;
+  std::stop_source fetching_;  // of the attempt; no more once it is to stop
   bool closing_ = false;
   std::jthread thread_;  // last: it uses all of the above
 };

@@ -101,6 +101,7 @@ std::optional<TrainerMessage> ReadMessage(const std::string& type, Fields& field
     done.peak_memory_bytes = fields.Whole("peak_memory_bytes");
     return done;
   }
+  if (type == "disk_full") return TrainerDiskFull{fields.Text("message")};
   if (type == "error") {
     const std::string code = fields.Text("code");
     return TrainerError{Status(CodeFromName(code), fields.Text("message"))};

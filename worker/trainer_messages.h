@@ -27,12 +27,17 @@ struct TrainerDone {
   int64_t peak_memory_bytes = 0;
 };
 
+/// Something could not be written for want of room. The job goes on, or waits for room.
+struct TrainerDiskFull {
+  std::string message;
+};
+
 struct TrainerError {
   Status status;
 };
 
-using TrainerMessage =
-    std::variant<TrainerHello, Point, Progress, Checkpoint, TrainerDone, TrainerError>;
+using TrainerMessage = std::variant<TrainerHello, Point, Progress, Checkpoint, TrainerDiskFull,
+                                    TrainerDone, TrainerError>;
 
 /// One line without its end. INVALID_ARGUMENT says what is wrong with it.
 Result<TrainerMessage> ParseTrainerMessage(std::string_view line);

@@ -28,6 +28,7 @@ Uploader::Uploader(AttemptId attempt, CoordinatorClient& client, UploaderOptions
     : attempt_(attempt),
       client_(client),
       options_(std::move(options)),
+      carrier_([this] { CarryCheckpoints(); }),
       thread_([this] { Run(); }) {}
 
 Uploader::~Uploader() { Drop(); }
@@ -62,11 +63,12 @@ Status Uploader::Finish(AttemptEnd end) {
   lock.unlock();
   if (why.code() == StatusCode::kFailedPrecondition || why.code() == StatusCode::kCancelled)
     return why;
-  // Refused for good. Its thread has returned, so that this one may send in its place.
+  // Refused for good. Its threads return, so that this one may send in their place.
   thread_.join();
+  carrier_.join();
   end.outcome = Outcome::kFailed;
-  end.error = why.WithContext("the coordinator refused a report");
-  return SendItem(end);
+  end.error = why;
+  return SendEnd(end);
 }
 
 void Uploader::Drop() {
@@ -81,6 +83,7 @@ void Uploader::EndEarly(Status why) {
     const std::lock_guard lock(mutex_);
     if (ended_.ok()) ended_ = std::move(why);
     waiting_.clear();
+    reports_.clear();
     changed_.notify_all();
   }
   if (options_.on_ended) options_.on_ended();
@@ -121,15 +124,90 @@ void Uploader::Run() {
     changed_.notify_all();
     lock.unlock();
 
-    const Status status = other ? SendItem(*other) : SendPoints(std::move(points));
-    if (!status.ok()) return EndEarly(status);
-    if (other && std::holds_alternative<AttemptEnd>(*other)) {
+    if (!other) {
+      if (Status status = SendPoints(std::move(points)); !status.ok())
+        return EndEarly(status.WithContext("the coordinator refused a report"));
+    } else if (auto* checkpoint = std::get_if<Checkpoint>(&*other)) {
+      lock.lock();
+      reports_.push_back({attempt_, std::move(*checkpoint), sequence_});
+      changed_.notify_all();
+    } else {
+      if (!AwaitCarried()) return;
+      const Status status = SendEnd(std::get<AttemptEnd>(*other));
+      if (!status.ok()) return EndEarly(status.WithContext("the coordinator refused a report"));
       lock.lock();
       finished_ = true;
       changed_.notify_all();
       return;
     }
   }
+}
+
+// Every checkpoint so far is answered, or given up. False: it is over.
+bool Uploader::AwaitCarried() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return reports_.empty() || !ended_.ok(); });
+  return ended_.ok();
+}
+
+void Uploader::CarryCheckpoints() {
+  while (true) {
+    CheckpointReport report;
+    std::vector<CheckpointReport> overtaken;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return !reports_.empty() || finished_ || !ended_.ok(); });
+      if (reports_.empty() || !ended_.ok()) return;
+      // What has to be sent is sent only if it is still the newest.
+      while (options_.send_object && reports_.size() > 1) {
+        overtaken.push_back(std::move(reports_.front()));
+        reports_.pop_front();
+      }
+      report = reports_.front();
+    }
+    for (const CheckpointReport& old : overtaken) Unsent(old.checkpoint);
+    const Status status = Carry(report);
+    if (!status.ok()) return EndEarly(status);
+    const std::lock_guard lock(mutex_);
+    // A newer one stands behind it, or nothing; it may have been dropped with all the others.
+    if (!reports_.empty()) reports_.pop_front();
+    changed_.notify_all();
+  }
+}
+
+Status Uploader::Carry(const CheckpointReport& report) {
+  std::vector<std::string> obsolete;
+  const auto tell = [&] {
+    return SendUntilAnswered([&]() -> Status {
+      GYRE_ASSIGN_OR_RETURN(obsolete, client_.ReportCheckpoint(report, stop_.get_token()));
+      return OkStatus();
+    });
+  };
+  Status lost;
+  Status told = tell();
+  // Not there: it is sent, and may yet be deleted as another job's before the report comes.
+  for (int tries = 0; told.code() == StatusCode::kDataLoss && tries < 3; ++tries) {
+    if (!options_.send_object) break;
+    lost = options_.send_object(report.checkpoint.hash, stop_.get_token());
+    if (lost.code() == StatusCode::kCancelled) return lost;
+    if (!lost.ok()) break;
+    told = tell();
+  }
+  if (told.ok()) Obsolete(obsolete);
+  if (told.code() != StatusCode::kDataLoss)
+    return told.WithContext("the coordinator refused a report");
+  const std::string what =
+      "the checkpoint of step " + std::to_string(report.checkpoint.step) +
+      " cannot be given to the coordinator: " + (lost.ok() ? told : lost).message();
+  // Not DATA_LOSS: that would be the checkpoint that the attempt began with.
+  if (report.checkpoint.weights_only) return Internal(what);
+  LogWarning(ToString(attempt_) + ": " + what + "; training goes on");
+  Unsent(report.checkpoint);
+  return OkStatus();
+}
+
+void Uploader::Unsent(const Checkpoint& checkpoint) const {
+  if (options_.send_object && options_.on_unsent) options_.on_unsent(checkpoint.hash);
 }
 
 Status Uploader::SendPoints(std::vector<Point> points) {
@@ -144,27 +222,24 @@ Status Uploader::SendPoints(std::vector<Point> points) {
   return OkStatus();
 }
 
-Status Uploader::SendItem(const Item& item) {
+void Uploader::Obsolete(const std::vector<std::string>& hashes) const {
+  if (!hashes.empty() && options_.on_obsolete) options_.on_obsolete(hashes);
+}
+
+Status Uploader::SendEnd(AttemptEnd end) {
+  end.last_sequence = sequence_;
   std::vector<std::string> obsolete;
-  const Status status = SendUntilAnswered([&]() -> Status {
-    Result<std::vector<std::string>> answer = std::vector<std::string>();
-    if (const auto* checkpoint = std::get_if<Checkpoint>(&item)) {
-      answer = client_.ReportCheckpoint({attempt_, *checkpoint, sequence_}, stop_.get_token());
-    } else {
-      AttemptEnd end = std::get<AttemptEnd>(item);
-      end.last_sequence = sequence_;
-      answer = client_.FinishAttempt(end, stop_.get_token());
-    }
-    if (answer.ok()) obsolete = *std::move(answer);
-    return answer.status();
-  });
-  if (status.ok() && !obsolete.empty() && options_.on_obsolete) options_.on_obsolete(obsolete);
-  return status;
+  GYRE_RETURN_IF_ERROR(SendUntilAnswered([&]() -> Status {
+    GYRE_ASSIGN_OR_RETURN(obsolete, client_.FinishAttempt(end, stop_.get_token()));
+    return OkStatus();
+  }));
+  Obsolete(obsolete);
+  return OkStatus();
 }
 
 Status Uploader::SendUntilAnswered(const std::function<Status()>& send) {
   const std::stop_token stop = stop_.get_token();
-  backoff_.Reset();
+  Backoff backoff;
   while (true) {
     const Status status = send();
     if (stop.stop_requested() && !status.ok()) return Cancelled("dropped");
@@ -172,7 +247,7 @@ Status Uploader::SendUntilAnswered(const std::function<Status()>& send) {
     if (status.code() == StatusCode::kNotFound && options_.on_unregistered)
       options_.on_unregistered();
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, stop, backoff_.Next(), [] { return false; });
+    changed_.wait_for(lock, stop, backoff.Next(), [] { return false; });
   }
 }
 

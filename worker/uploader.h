@@ -1,16 +1,22 @@
 #pragma once
 
 // Carries what one attempt has to say to the coordinator, in order: points in numbered batches,
-// checkpoints, the outcome. One thing is on its way at a time and is sent again until it is
-// answered, through any absence of the coordinator. Memory is bounded: when it is full, AddPoint
-// waits, the trainer's pipe fills, and training waits with it.
+// checkpoints, the outcome. Each is sent again until it is answered, through any absence of the
+// coordinator. Memory is bounded: when it is full, AddPoint waits, the trainer's pipe fills, and
+// training waits with it.
+//
+// A checkpoint is reported once the points before it are in, and from then on in the background:
+// where its object has to be sent first, points overtake it, and it is dropped unsent when a newer
+// one comes while it waits. The outcome waits for it: the last weights are with the coordinator
+// before it hears of success. An object that is lost or damaged on this machine's disk costs that
+// checkpoint, and the attempt if it has the last weights.
 //
 // It ends early when the coordinator says FAILED_PRECONDITION ("not yours any more": everything
 // unsent is dropped) or refuses a message for good (our bug: the attempt fails with that error), or
 // by Drop(); `on_ended` is called then.
 //
-// Threads: AddPoint, AddCheckpoint and Finish from one, Drop from any; on_ended and on_answer come
-// from its own.
+// Threads: AddPoint, AddCheckpoint and Finish from one, Drop from any; what it calls comes from two
+// of its own.
 
 #include <condition_variable>
 #include <deque>
@@ -32,6 +38,9 @@ struct UploaderOptions {
   std::function<void()> on_ended;         // early, see above
   std::function<void()> on_unregistered;  // NOT_FOUND; the call is then tried again
   std::function<void(const std::vector<std::string>&)> on_obsolete;  // hashes of objects to delete
+  /// Gives the coordinator the object of that hash; absent = it sees what is written here.
+  std::function<Status(const std::string&, std::stop_token)> send_object;
+  std::function<void(const std::string&)> on_unsent;  // such an object will not be sent
 };
 
 class Uploader {
@@ -39,6 +48,8 @@ class Uploader {
   Uploader(AttemptId attempt, CoordinatorClient& client, UploaderOptions options);
   /// Drops what has not been sent.
   ~Uploader();
+
+  const AttemptId& attempt() const { return attempt_; }
 
   /// The trainer's, goes with the first batch.
   void SetFingerprint(std::string fingerprint);
@@ -59,9 +70,14 @@ class Uploader {
 
   void Run();
   bool WaitForWork(std::unique_lock<std::mutex>& lock);
+  void CarryCheckpoints();
+  Status Carry(const CheckpointReport& report);
+  bool AwaitCarried();
   size_t PointsInFront() const;
   Status SendPoints(std::vector<Point> points);
-  Status SendItem(const Item& item);
+  Status SendEnd(AttemptEnd end);
+  void Unsent(const Checkpoint& checkpoint) const;
+  void Obsolete(const std::vector<std::string>& hashes) const;
   Status SendUntilAnswered(const std::function<Status()>& send);
   bool Add(Item item);
   void EndEarly(Status why);
@@ -69,17 +85,18 @@ class Uploader {
   const AttemptId attempt_;
   CoordinatorClient& client_;
   const UploaderOptions options_;
-  Backoff backoff_;
-  int64_t sequence_ = 0;  // of the last batch that is acknowledged; its own thread's
-  std::stop_source stop_;
+  int64_t sequence_ = 0;   // of the last batch that is acknowledged; its own thread's
+  std::stop_source stop_;  // of every call
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<Item> waiting_;  // guarded by mutex_, as all below
+  std::deque<Item> waiting_;              // guarded by mutex_, as all below
+  std::deque<CheckpointReport> reports_;  // the first may be on its way
   std::string fingerprint_;
   bool finished_ = false;  // the outcome is acknowledged
   Status ended_;           // why it ended early; OK = it has not
-  std::jthread thread_;    // last: it uses all of the above
+  std::jthread carrier_;   // these two last: they use all of the above
+  std::jthread thread_;
 };
 
 }  // namespace gyre

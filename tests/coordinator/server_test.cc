@@ -225,6 +225,70 @@ TEST_F(ServerTest, AJobFromSubmissionToQuery) {
             grpc::StatusCode::NOT_FOUND);
 }
 
+TEST_F(ServerTest, ASweepWhoseDataAreNotHereIsRefusedByName) {
+  v1::SubmitRequest request;
+  request.set_yaml("s");
+  v1::Dataset& dataset = (*request.mutable_datasets())["request"];
+  dataset.set_hash(std::string(64, 'a'));
+  dataset.set_name("austen");
+  v1::SubmitResponse response;
+  const grpc::Status status = Call(*sweeps_, &v1::SweepService::Stub::Submit, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(status.error_message(), HasSubstr("does not hold the data set 'austen'"));
+}
+
+TEST_F(ServerTest, ACheckpointCountsOnlyWhenItsObjectIsHereAndObsoleteOnesAreDeleted) {
+  v1::SubmitResponse submitted;
+  ASSERT_TRUE(Submit("s", &submitted).ok());
+  Register();
+  ASSERT_EQ(Acquire(0).lease().job_id(), 1);
+  v1::ReportCheckpointRequest report;
+  report.mutable_attempt()->set_job_id(1);
+  report.mutable_attempt()->set_attempt(1);
+  report.set_incarnation("w1");
+  v1::ReportCheckpointResponse obsolete;
+  const auto save = [&](int64_t step, const std::string& hash) {
+    report.set_step(step);
+    report.set_hash(hash);
+    return Call(*workers_, &v1::WorkerService::Stub::ReportCheckpoint, report, &obsolete)
+        .error_code();
+  };
+  const std::filesystem::path objects = options_.home / "objects";
+  std::filesystem::create_directories(objects);
+  const auto write = [&](char digit) {
+    const std::string hash(64, digit);
+    std::ofstream(objects / hash) << digit;
+    return hash;
+  };
+  EXPECT_EQ(save(1, std::string(64, 'a')), grpc::StatusCode::DATA_LOSS);
+  EXPECT_EQ(save(1, "../../results.db"), grpc::StatusCode::INVALID_ARGUMENT);
+  const std::string first = write('a');
+  EXPECT_EQ(save(1, first), grpc::StatusCode::OK);
+  EXPECT_EQ(save(2, write('b')), grpc::StatusCode::OK);
+  EXPECT_EQ(save(3, write('c')), grpc::StatusCode::OK);
+  ASSERT_EQ(obsolete.obsolete_size(), 1);
+  EXPECT_EQ(obsolete.obsolete(0), first);
+  // In the order in which it was asked: what is answered after the deletion comes after it.
+  EXPECT_EQ(save(4, std::string(64, 'd')), grpc::StatusCode::DATA_LOSS);
+  EXPECT_FALSE(std::filesystem::exists(objects / first));
+  EXPECT_TRUE(std::filesystem::exists(objects / std::string(64, 'b')));
+
+  // What it was to go on from is damaged: forgotten, and its object deleted.
+  v1::FinishAttemptRequest finish;
+  *finish.mutable_attempt() = report.attempt();
+  finish.set_incarnation("w1");
+  finish.set_outcome(v1::OUTCOME_STOPPED);
+  v1::FinishAttemptResponse finished;
+  ASSERT_TRUE(Call(*workers_, &v1::WorkerService::Stub::FinishAttempt, finish, &finished).ok());
+  EXPECT_EQ(Acquire(0).lease().checkpoint_step(), 3);
+  finish.mutable_attempt()->set_attempt(2);
+  finish.set_outcome(v1::OUTCOME_FAILED);
+  finish.set_error_code("DATA_LOSS");
+  ASSERT_TRUE(Call(*workers_, &v1::WorkerService::Stub::FinishAttempt, finish, &finished).ok());
+  ASSERT_EQ(finished.obsolete_size(), 1);
+  EXPECT_EQ(finished.obsolete(0), std::string(64, 'c'));
+}
+
 TEST_F(ServerTest, FaultsOfAFileComeWholeOverTheWire) {
   v1::SubmitResponse response;
   const grpc::Status status = Submit("bad", &response);

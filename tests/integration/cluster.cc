@@ -109,15 +109,19 @@ Process ClusterTest::Gyre(std::vector<std::string> arguments, const std::string&
 }
 
 void ClusterTest::StartCoordinator() {
-  coordinator_.emplace(Gyre({"coordinator", "--listen", address_, "--db", db_, "--heartbeat-ms",
-                             "200", "--lease-ms", "1500", "--first-grace-ms", "4000"},
-                            "home", "coordinator.log"));
+  std::vector<std::string> command = {"coordinator", "--listen",         address_, "--db",
+                                      db_,           "--heartbeat-ms",   "200",    "--lease-ms",
+                                      "1500",        "--first-grace-ms", "4000"};
+  command.insert(command.end(), options_of_coordinator_.begin(), options_of_coordinator_.end());
+  coordinator_.emplace(Gyre(std::move(command), home_of_coordinator_, "coordinator.log"));
 }
 
 void ClusterTest::StartWorker(size_t index) {
   const std::string name = "w" + std::to_string(index);
-  Process worker = Gyre({"worker", "--coordinator", address_, "--slots", "1", "--name", name},
-                        "home", name + ".log");
+  std::vector<std::string> command = {"worker", "--coordinator", address_, "--slots",
+                                      "1",      "--name",        name};
+  command.insert(command.end(), options_of_worker_.begin(), options_of_worker_.end());
+  Process worker = Gyre(std::move(command), home_of_worker_(index), name + ".log");
   if (index < workers_.size()) {
     workers_[index] = std::move(worker);
   } else {
@@ -127,7 +131,7 @@ void ClusterTest::StartWorker(size_t index) {
 
 int ClusterTest::Submit(const fs::path& sweep, std::vector<std::string> more) {
   more.insert(more.begin(), {"submit", sweep, "--coordinator", address_});
-  return Gyre(more, "home", "submit.log").Wait(kDeadline);
+  return Gyre(more, home_of_client_, "submit.log").Wait(kDeadline);
 }
 
 int64_t ClusterTest::Count(const std::string& table_and_condition) const {

@@ -49,6 +49,11 @@ class ClusterTest : public ::testing::Test {
   /// That many more points than now, and a busy worker.
   bool AwaitMorePoints(int count) const;
 
+  // Folders of GYRE_HOME, one for all unless a test says otherwise.
+  std::string home_of_coordinator_ = "home", home_of_client_ = "home";
+  std::function<std::string(size_t)> home_of_worker_ = [](size_t) { return "home"; };
+  std::vector<std::string> options_of_coordinator_, options_of_worker_;
+
   const std::filesystem::path folder_;
   const int port_;
   const std::string address_;

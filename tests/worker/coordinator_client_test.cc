@@ -118,13 +118,13 @@ TEST_F(CoordinatorClientTest, EveryFieldTravels) {
   EXPECT_EQ((*lease)->checkpoint_step, 9);
   EXPECT_EQ((*lease)->cpus, 4);
 
-  const auto desires = client->Heartbeat({{{3, 2}, {5, 50, 1.5, 0.5}}}, never);
+  const auto desires = client->Heartbeat({{{3, 2}, {5, 50, 1.5, 0.5}}}, "the disk is full", never);
   ASSERT_TRUE(desires.ok() && desires->size() == 4);
   EXPECT_EQ((*desires)[1].desire, Desire::kStop);
   EXPECT_EQ((*desires)[3].desire, Desire::kDrop);
-  EXPECT_EQ(service_.heard,
-            R"(incarnation: "me" held { attempt { job_id: 3 attempt: 2 } )"
-            R"(progress { step: 5 tokens: 50 tokens_per_second: 1.5 loss: 0.5 } })");
+  EXPECT_EQ(service_.heard, R"(incarnation: "me" held { attempt { job_id: 3 attempt: 2 } )"
+                            R"(progress { step: 5 tokens: 50 tokens_per_second: 1.5 loss: 0.5 } } )"
+                            R"(problem: "the disk is full")");
 
   EXPECT_TRUE(client->ReportPoints({{3, 2}, 1, {{"m", 1, 10, 0.1}}, "{}"}, never).ok());
   EXPECT_EQ(service_.heard,

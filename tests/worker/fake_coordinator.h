@@ -103,6 +103,15 @@ class FakeCoordinator {
     return registration_;
   }
 
+  /// What the last heartbeat said keeps the worker from working.
+  bool AwaitProblem(const std::function<bool(const std::string&)>& wanted) {
+    return Await([&] { return wanted(problem_); });
+  }
+  /// The name of its folder of objects, told to those who register.
+  void SetStore(const std::string& store) {
+    Change([&] { store_ = store; });
+  }
+
   std::unique_ptr<CoordinatorClient> Client();
 
  private:
@@ -125,6 +134,7 @@ class FakeCoordinator {
   std::vector<HeldLease> held_;
   std::vector<std::string> obsolete_;
   Registration registration_;
+  std::string problem_, store_;
 };
 
 class FakeClient : public CoordinatorClient {
@@ -133,7 +143,7 @@ class FakeClient : public CoordinatorClient {
 
   Result<Registered> Register(const Registration& registration, std::stop_token) override {
     GYRE_RETURN_IF_ERROR(Hear("Register", [&] { c_.registration_ = registration; }));
-    return Registered{1, Millis(20), Millis(1000)};
+    return Registered{1, Millis(20), Millis(1000), c_.store_};
   }
 
   Result<std::optional<Lease>> AcquireLease(const Capacity& capacity, Millis wait,
@@ -154,9 +164,10 @@ class FakeClient : public CoordinatorClient {
   }
 
   Result<std::vector<LeaseDesire>> Heartbeat(const std::vector<HeldLease>& held,
-                                             std::stop_token) override {
+                                             const std::string& problem, std::stop_token) override {
     std::vector<LeaseDesire> desires;
     GYRE_RETURN_IF_ERROR(Hear("Heartbeat", [&] {
+      c_.problem_ = problem;
       c_.held_ = held;
       for (const auto& [attempt, desire] : c_.desires_) desires.push_back({attempt, desire});
     }));

@@ -5,6 +5,7 @@
 //   a command comes: after stop it says checkpoint and done (stopped), after checkpoint it says one
 //   and
 //            goes on waiting
+//   "disk_full"   says that it found no room
 //   "deaf"   ignores every command from now on; still exits at end of file
 //   "garbage" "huge" "silence"   says what is no message; says a line without end; closes fd 3
 //   "kill:N" "exit:N"   raises signal N; exits with code N after a last word on stderr
@@ -108,6 +109,8 @@ class Job {
            {"loss", 2.5}});
     } else if (verb == "checkpoint") {
       SayCheckpoint();
+    } else if (verb == "disk_full") {
+      Say({{"type", "disk_full"}, {"message", "no room"}});
     } else if (verb == "done") {
       SayDone(false);
       return false;

@@ -52,6 +52,104 @@ TEST_F(UploaderTest, ACheckpointComesAfterThePointsBeforeIt) {
   EXPECT_EQ(record.end->last_sequence, 2);
 }
 
+// The coordinator keeps its objects elsewhere: what it lacks is sent before it hears of it.
+class SendingUploaderTest : public UploaderTest {
+ protected:
+  UploaderOptions Options() {
+    UploaderOptions options{.batch_wait = Millis(1)};
+    options.send_object = [this](const std::string& hash, std::stop_token stop) -> Status {
+      std::unique_lock lock(mutex_);
+      sent_.push_back(hash);
+      if (!result_.ok()) return result_;
+      return opened_.wait(lock, stop, [&] { return open_; }) ? OkStatus() : Cancelled("dropped");
+    };
+    options.on_unsent = [this](const std::string& hash) {
+      const std::lock_guard lock(mutex_);
+      unsent_.push_back(hash);
+    };
+    return options;
+  }
+  void Open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    opened_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable_any opened_;
+  bool open_ = false;  // guarded by mutex_, as all below
+  Status result_;
+  std::vector<std::string> sent_, unsent_;
+};
+
+TEST_F(SendingUploaderTest, PointsOvertakeAnObjectOnItsWayAndTheOutcomeWaitsForIt) {
+  coordinator_.Fail("ReportCheckpoint", DataLoss("not here"));
+  Uploader uploader(kAttempt, *client_, Options());
+  ASSERT_TRUE(uploader.AddPoint(At(1)));
+  ASSERT_TRUE(uploader.AddCheckpoint({.step = 1, .hash = "weights", .weights_only = true}));
+  ASSERT_TRUE(coordinator_.AwaitCalls("ReportCheckpoint", 1));
+  ASSERT_TRUE(uploader.AddPoint(At(2)));
+  ASSERT_TRUE(coordinator_.AwaitCalls("ReportPoints", 2));
+  auto finished = std::async(std::launch::async,
+                             [&] { return uploader.Finish({.outcome = Outcome::kSucceeded}); });
+  EXPECT_EQ(coordinator_.Calls("FinishAttempt"), 0);
+  EXPECT_TRUE(coordinator_.Get(1).checkpoints.empty());
+  Open();
+  EXPECT_TRUE(finished.get().ok());
+  EXPECT_THAT(sent_, ElementsAre("weights"));
+  ASSERT_EQ(coordinator_.Get(1).checkpoints.size(), 1u);
+  EXPECT_EQ(coordinator_.Get(1).checkpoints[0].sequence, 1);
+  EXPECT_EQ(coordinator_.Get(1).end->outcome, Outcome::kSucceeded);
+}
+
+TEST_F(SendingUploaderTest, ACheckpointThatANewerOneHasOvertakenIsNotSent) {
+  coordinator_.Fail("ReportCheckpoint", DataLoss("not here"), 1);
+  Uploader uploader(kAttempt, *client_, Options());
+  ASSERT_TRUE(uploader.AddCheckpoint({.step = 1, .hash = "a"}));
+  ASSERT_TRUE(coordinator_.AwaitCalls("ReportCheckpoint", 1));  // and on its way
+  ASSERT_TRUE(uploader.AddCheckpoint({.step = 2, .hash = "b"}));
+  ASSERT_TRUE(uploader.AddCheckpoint({.step = 3, .hash = "c"}));
+  ASSERT_TRUE(uploader.AddPoint(At(4)));
+  ASSERT_TRUE(coordinator_.AwaitPoint(1));  // so that all three wait
+  Open();
+  ASSERT_TRUE(uploader.Finish({.outcome = Outcome::kStopped}).ok());
+  const auto reports = coordinator_.Get(1).checkpoints;
+  ASSERT_EQ(reports.size(), 2u);
+  EXPECT_EQ(reports[0].checkpoint.hash, "a");
+  EXPECT_EQ(reports[1].checkpoint.hash, "c");
+  EXPECT_THAT(unsent_, ElementsAre("b"));
+}
+
+TEST_F(SendingUploaderTest, WhatCannotBeSentCostsTheCheckpointAndTheAttemptOnlyIfItIsTheLast) {
+  result_ = DataLoss("the disk has forgotten it");
+  coordinator_.Fail("ReportCheckpoint", DataLoss("not here"), 2);
+  std::promise<void> ended;
+  UploaderOptions options = Options();
+  options.on_ended = [&] { ended.set_value(); };
+  Uploader uploader(kAttempt, *client_, options);
+  ASSERT_TRUE(uploader.AddCheckpoint({.step = 1, .hash = "a"}));
+  ASSERT_TRUE(coordinator_.AwaitCalls("ReportCheckpoint", 1));
+  ASSERT_TRUE(uploader.AddPoint(At(2)));
+  ASSERT_TRUE(coordinator_.AwaitPoint(1));
+  ASSERT_TRUE(uploader.AddCheckpoint({.step = 2, .hash = "weights", .weights_only = true}));
+  ended.get_future().wait();
+  EXPECT_TRUE(uploader.Finish({.outcome = Outcome::kSucceeded}).ok());
+  EXPECT_THAT(unsent_, ElementsAre("a"));
+  const auto end = coordinator_.Get(1).end;
+  EXPECT_EQ(end->outcome, Outcome::kFailed);
+  EXPECT_EQ(end->error.code(), StatusCode::kInternal);
+  EXPECT_THAT(end->error.message(), ::testing::HasSubstr("the disk has forgotten it"));
+}
+
+TEST_F(SendingUploaderTest, DropBreaksATransferOff) {
+  coordinator_.Fail("ReportCheckpoint", DataLoss("not here"));
+  Uploader uploader(kAttempt, *client_, Options());
+  ASSERT_TRUE(uploader.AddCheckpoint({.step = 1, .hash = "a"}));
+  ASSERT_TRUE(coordinator_.AwaitCalls("ReportCheckpoint", 1));
+  uploader.Drop();
+  EXPECT_EQ(uploader.Finish({}).code(), StatusCode::kCancelled);
+}
+
 TEST_F(UploaderTest, MemoryIsBoundedByHavingTheCallerWait) {
   coordinator_.Fail("ReportPoints", Unavailable("no connection"), 3);
   Uploader uploader(kAttempt, *client_,
