@@ -143,9 +143,9 @@ TEST(Includes, GeneratedHeadersStayAtTheEdge) {
          {"coordinator/", "worker/", "cli/", "sweeps/", "results/"},
          {"coordinator/services", "coordinator/sweep_service", "coordinator/worker_service",
           "coordinator/convert", "coordinator/watch_reactor", "coordinator/server.cc",
-          "coordinator/server_credentials", "coordinator/object_service", "worker/object_client",
-          "worker/grpc_", "worker/coordinator_client", "worker/convert", "cli/sweep_client",
-          "cli/convert"},
+          "coordinator/server_credentials", "coordinator/object_service", "coordinator/log_service",
+          "worker/object_client", "worker/grpc_", "worker/coordinator_client", "worker/convert",
+          "cli/sweep_client", "cli/job_client", "cli/coordinator_calls", "cli/convert"},
          ".pb.h and gRPC are seen only in services, clients and convert");
 }
 
