@@ -149,7 +149,8 @@ class Collector {
 Result<Needed> NeededBy(const GarbageOptions& options) {
   GYRE_ASSIGN_OR_RETURN(std::vector<fs::path> databases, NotedDatabases(options.root));
   databases.insert(databases.end(), options.databases.begin(), options.databases.end());
-  if (databases.empty()) {
+  const bool asks = options.datasets || !Collector::Entries(options.root / "objects").empty();
+  if (databases.empty() && asks) {
     return FailedPrecondition("no coordinator has worked with " + options.root.string() +
                               ", so that nobody says what is needed; name its database with --db");
   }

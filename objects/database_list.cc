@@ -15,8 +15,8 @@ constexpr size_t kMaxPathBytes = 1 << 14;
 
 std::string Absolute(const fs::path& database) {
   std::error_code error;
-  const fs::path path = fs::weakly_canonical(database, error);
-  return (error ? fs::absolute(database) : path).string();
+  const fs::path whole = fs::absolute(database), path = fs::weakly_canonical(whole, error);
+  return (error ? whole : path).string();
 }
 
 fs::path NoteOf(const fs::path& root, const std::string& database) {

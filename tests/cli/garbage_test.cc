@@ -134,9 +134,20 @@ TEST_F(GarbageTest, ADatabaseThatCannotBeAskedStopsIt) {
   EXPECT_FALSE(fs::exists(home_ / "objects" / Hash("garbage")));
 
   options_.root = home_ / "new";
+  EXPECT_TRUE(Collect().ok());  // there is nothing that a database could refer to
+  Write("new/objects/" + Hash("x"), "x");
   EXPECT_EQ(Collect().status().code(), StatusCode::kFailedPrecondition);
   options_.databases = {results_.path()};
   EXPECT_TRUE(Collect().ok());
+}
+
+TEST_F(GarbageTest, ADatabaseIsTheSameByEveryPath) {
+  ASSERT_TRUE(ForgetDatabase(home_, results_.path()).ok());
+  ASSERT_TRUE(NoteDatabase(home_, "not-there.db").ok());
+  EXPECT_EQ(NotedDatabases(home_)->at(0), fs::current_path() / "not-there.db");
+  ASSERT_TRUE(NoteDatabase(home_, fs::current_path() / "tests/../not-there.db").ok());
+  EXPECT_EQ(NotedDatabases(home_)->size(), 1u);
+  EXPECT_TRUE(ForgetDatabase(home_, "./not-there.db").ok());
 }
 
 TEST(TransferLineTest, ItSaysHowMuchOfWhatHasGoneAndFits) {
