@@ -61,7 +61,9 @@ void AddGcCommand(CLI::App& app, int* exit_code) {
   command->add_flag("--dry-run", arguments->options.dry_run, "Only say what would be deleted");
   command->add_flag("--datasets", arguments->options.datasets,
                     "Also data sets that no unfinished job reads; they can be prepared again");
-  command->add_option("--older-than", arguments->hours, "What is younger stays")
+  command
+      ->add_option("--older-than", arguments->hours,
+                   "What is younger stays; 0 only while nothing is at work")
       ->type_name("HOURS")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "gyre/v1/log_service.grpc.pb.h"
+#include "gyre/v1/object_service.grpc.pb.h"
 #include "gyre/v1/sweep_service.grpc.pb.h"
 #include "gyre/v1/worker_service.grpc.pb.h"
 #include "proto/protocol.h"
@@ -287,6 +288,39 @@ TEST_F(ServerTest, ACheckpointCountsOnlyWhenItsObjectIsHereAndObsoleteOnesAreDel
   ASSERT_TRUE(Call(*workers_, &v1::WorkerService::Stub::FinishAttempt, finish, &finished).ok());
   ASSERT_EQ(finished.obsolete_size(), 1);
   EXPECT_EQ(finished.obsolete(0), std::string(64, 'c'));
+}
+
+// It4innovations/hyperqueue#890
+TEST_F(ServerTest, TransfersThatTakeAllTheirPlacesHoldUpNoHeartbeat) {
+  Register();
+  const auto objects = v1::ObjectService::NewStub(channel_);
+  constexpr size_t kFlood = 40;
+  std::vector<grpc::ClientContext> contexts(kFlood);
+  std::vector<v1::PutResponse> responses(kFlood);
+  std::vector<std::unique_ptr<grpc::ClientWriter<v1::PutRequest>>> streams;
+  for (size_t i = 0; i < kFlood; ++i) {
+    SetDeadline(&contexts[i]);
+    streams.push_back(objects->Put(&contexts[i], &responses[i]));
+    v1::PutRequest message;
+    message.mutable_ref()->set_kind(v1::OBJECT_KIND_OBJECT);
+    message.mutable_ref()->set_hash(std::string(63, 'a') + "0123456789abcdef"[i % 16]);
+    message.mutable_files()->add_files()->set_name("object");
+    message.mutable_files()->mutable_files(0)->set_bytes(10);
+    streams.back()->Write(message);  // and nothing more
+  }
+  v1::HeartbeatRequest beat;
+  beat.set_incarnation("w1");
+  v1::HeartbeatResponse desires;
+  v1::GetClusterRequest ask;
+  v1::Cluster cluster;
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(Call(*workers_, &v1::WorkerService::Stub::Heartbeat, beat, &desires).ok());
+    EXPECT_TRUE(Call(*sweeps_, &v1::SweepService::Stub::GetCluster, ask, &cluster).ok());
+  }
+  for (size_t i = 0; i < kFlood; ++i) {
+    contexts[i].TryCancel();
+    EXPECT_FALSE(streams[i]->Finish().ok());
+  }
 }
 
 TEST_F(ServerTest, FaultsOfAFileComeWholeOverTheWire) {
