@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "trainer/data/dataset_writer.h"
+#include "trainer/data/sentencepiece.h"
 
 namespace gyre {
 namespace {
@@ -109,7 +110,14 @@ Status Dataset::Verify() const {
   hash.Update(DatasetHashPrefix(info_.tokenizer, info_.vocab_size));
   hash.Update(tokens_file_.bytes());
   hash.Update(documents_file_.bytes());
-  if (hash.Finish() == info_.hash) return OpenTokenizer().status();
+  // The model by its hash, which the identity has: a machine that only trains need not open it.
+  const std::string_view identity = info_.tokenizer;
+  bool same = hash.Finish() == info_.hash;
+  if (identity.starts_with(kSentencePieceIdentity)) {
+    const auto model = ReadFile(folder_ / "tokenizer.model", kMaxTokenizerModelBytes);
+    same &= model.ok() && Sha256Hex(*model) == identity.substr(kSentencePieceIdentity.size());
+  }
+  if (same) return OkStatus();
   return DataLoss("the data set " + info_.hash +
                   " does not have the content that its name says; remove the "
                   "folder and prepare it again with `gyre data prepare`");

@@ -135,11 +135,30 @@ class Reading {
   int64_t line_ = 1;
 };
 
+// Knows whether a fault is the sink's: then it has nothing to do with the file.
+class WatchedSink : public DocumentSink {
+ public:
+  explicit WatchedSink(DocumentSink* sink) : sink_(sink) {}
+  Status Add(std::string_view piece) override { return Kept(sink_->Add(piece)); }
+  Status End() override { return Kept(sink_->End()); }
+  const Status& status() const { return status_; }
+
+ private:
+  Status Kept(Status status) {
+    status_ = status;
+    return status;
+  }
+  DocumentSink* sink_;
+  Status status_;
+};
+
 }  // namespace
 
 Status ReadDocuments(const SourceFile& file, DocumentSink* sink,
                      const std::function<void(uint64_t)>& on_bytes) {
-  const Status read = Reading(file, sink, on_bytes).Run();
+  WatchedSink watched(sink);
+  const Status read = Reading(file, &watched, on_bytes).Run();
+  GYRE_RETURN_IF_ERROR(watched.status());
   // A file that changed may also look damaged: then the change is what to say.
   GYRE_RETURN_IF_ERROR(CheckUnchanged(file));
   if (read.ok()) return read;

@@ -22,7 +22,9 @@ constexpr std::string_view kSpace = "\xE2\x96\x81";  // U+2581, the library's si
 // a normalizer_spec without a character map, without a space in front, without spaces removed.
 constexpr std::string_view kWithoutNormalization("\x1A\x08\x12\x00\x18\x00\x20\x00\x28\x01", 10);
 
-constexpr size_t kMaxRememberedChunks = 1 << 17, kMaxRememberedBytes = 48;
+// Of two generations: when the younger is full it becomes the older, so that what is used often
+// stays.
+constexpr size_t kMaxRememberedChunks = 1 << 18, kMaxRememberedBytes = 48;
 
 std::string WithSpaces(std::string_view piece) {
   std::string bytes;
@@ -67,20 +69,33 @@ class SentencePieceTokenizer : public Tokenizer {
   }
 
  private:
+  using Remembered = std::unordered_map<std::string, std::vector<int>, TextHash, std::equal_to<>>;
+
   void AddChunk(std::string_view chunk, std::vector<int32_t>* ids) {
-    if (const auto found = remembered_.find(chunk); found != remembered_.end()) {
-      ids->insert(ids->end(), found->second.begin(), found->second.end());
-      return;
+    auto found = younger_.find(chunk);
+    if (found == younger_.end()) {
+      const auto old = older_.find(chunk);
+      found = Remember(chunk, old != older_.end() ? std::move(old->second) : Made(chunk));
     }
+    ids->insert(ids->end(), found->second.begin(), found->second.end());
+    if (chunk.size() > kMaxRememberedBytes) younger_.erase(found);
+  }
+
+  Remembered::iterator Remember(std::string_view chunk, std::vector<int> ids) {
+    if (younger_.size() >= kMaxRememberedChunks) {
+      older_ = std::move(younger_);
+      younger_.clear();
+    }
+    return younger_.emplace(chunk, std::move(ids)).first;
+  }
+
+  std::vector<int> Made(std::string_view chunk) {
     std::vector<int> made;
     if (!processor_.Encode(chunk, &made).ok() || !ComesBack(made, chunk)) {
       made.clear();
       for (const char c : chunk) made.push_back(byte_ids_[static_cast<unsigned char>(c)]);
     }
-    ids->insert(ids->end(), made.begin(), made.end());
-    if (chunk.size() > kMaxRememberedBytes) return;
-    if (remembered_.size() >= kMaxRememberedChunks) remembered_.clear();
-    remembered_.emplace(chunk, std::move(made));
+    return made;
   }
 
   bool ComesBack(const std::vector<int>& ids, std::string_view text) const {
@@ -98,7 +113,7 @@ class SentencePieceTokenizer : public Tokenizer {
   std::array<int32_t, 256> byte_ids_;
   int32_t document_start_ = 0;
   bool whole_lines_ = false;
-  std::unordered_map<std::string, std::vector<int>, TextHash, std::equal_to<>> remembered_;
+  Remembered younger_, older_;
 };
 
 Result<std::unique_ptr<Tokenizer>> SentencePieceTokenizer::Open(std::string model,

@@ -17,8 +17,10 @@ size_t NextChunk(std::string_view text, bool last, bool whole_lines) {
   } else if (whole_lines) {
     end = window.find('\n');
   } else {
-    const size_t word = window.find_first_not_of(' ');
-    end = word == std::string_view::npos ? word : window.find_first_of(" \n", word);
+    // Plain loops: find_first_of() is several times slower, and this is where tokenizing spends time.
+    while (end < window.size() && window[end] == ' ') ++end;
+    while (end < window.size() && window[end] != ' ' && window[end] != '\n') ++end;
+    if (end == window.size()) end = std::string_view::npos;
   }
   if (end != std::string_view::npos) return end;
   // One byte more than a whole chunk says where the last character ends.

@@ -154,6 +154,16 @@ TEST_F(DocumentReaderTest, AFileThatUnpacksToAThousandTimesItsSizeStreams) {
   EXPECT_LE(collector.largest, size_t{1} << 20);
 }
 
+TEST_F(DocumentReaderTest, AFaultOfTheSinkIsNotTheFiles) {
+  class Full : public DocumentSink {
+   public:
+    Status Add(std::string_view) override { return ResourceExhausted("the disk is full"); }
+    Status End() override { return OkStatus(); }
+  } full;
+  const auto files = ListSourceFiles({{Write("a.jsonl", "{\"text\": \"x\"}\n")}});
+  EXPECT_EQ(ReadDocuments(files->at(0), &full, {}), ResourceExhausted("the disk is full"));
+}
+
 TEST_F(DocumentReaderTest, TokenFilesOfBothLayouts) {
   const auto whole = Read("a.bin", Ids({5, 6, 7}), {}, 8);
   ASSERT_TRUE(whole.ok()) << whole.status();
