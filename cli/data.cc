@@ -99,9 +99,14 @@ Result<DatasetRequest> RequestFor(const Arguments& arguments, const std::string&
 const std::vector<std::string> kColumns = {"name", "tokens",    "documents", "bytes",
                                            "hash", "tokenizer", "license",   "source"};
 
-std::vector<QueryValue> Row(const DatasetInfo& info) {
-  return {info.name, info.tokens,    info.documents, info.bytes,
-          info.hash, info.tokenizer, info.license,   info.source};
+// People tell tokenizers apart by the beginning of their hash.
+std::vector<QueryValue> Row(const DatasetInfo& info, OutputFormat format) {
+  const size_t colon = info.tokenizer.find(':');
+  const bool shortened = format == OutputFormat::kTable && colon != std::string::npos;
+  return {info.name,      info.tokens,
+          info.documents, info.bytes,
+          info.hash,      shortened ? info.tokenizer.substr(0, colon + 9) : info.tokenizer,
+          info.license,   info.source};
 }
 
 std::vector<QueryValue> NotPrepared(const std::string& name, const std::string& license) {
@@ -117,7 +122,7 @@ int List(const Arguments& arguments) {
   std::set<std::string> prepared;
   for (const DatasetInfo& info : *datasets) {
     prepared.insert(info.name);
-    table.rows.push_back(Row(info));
+    table.rows.push_back(Row(info, arguments.format));
   }
   for (const BuiltInCorpus& corpus : BuiltInCorpora()) {
     if (!prepared.contains(corpus.name))
@@ -169,7 +174,7 @@ int Prepare(const Arguments& arguments) {
       continue;
     }
     if (!info.ok()) return FailHere(info.status());
-    table.rows.push_back(Row(*info));
+    table.rows.push_back(Row(*info, arguments.format));
   }
   Print(table, arguments.format);
   return kExitDone;
