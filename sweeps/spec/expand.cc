@@ -55,6 +55,7 @@ class Expander {
     Seeds();
     Jobs();
     OverwritingNotes();
+    TokenizerNote();
     for (const auto& [note, names] : switching_) context_.notes->Add(List(names) + ": " + note);
     return std::move(spec_);
   }
@@ -306,6 +307,19 @@ class Expander {
     if (groups.size() > kMostTwinNotes) {
       context_.notes->Add("and " + std::to_string(groups.size() - kMostTwinNotes) +
                           " more groups of identical points");
+    }
+  }
+
+  void TokenizerNote() {
+    for (const Variant& variant : spec_.variants) {
+      const DataConfig &data = variant.config.data, &first = spec_.variants.front().config.data;
+      // One that is trained is another one on another text.
+      const bool same_text = data.train == first.train && data.holdout == first.holdout;
+      if (data.tokenizer == first.tokenizer && (same_text || data.tokenizer.is_string())) continue;
+      context_.notes->Add(
+          "variants have different tokenizers: losses a token and perplexities cannot be compared "
+          "between them, bits_per_byte can");
+      return;
     }
   }
 
