@@ -25,6 +25,7 @@ void AddStatusCommand(CLI::App& app, int* exit_code);
 void AddSubmitCommand(CLI::App& app, int* exit_code);
 void AddTokenCommand(CLI::App& app, int* exit_code);
 void AddVersionCommand(CLI::App& app, int* exit_code);
+void AddWatchCommand(CLI::App& app, int* exit_code);
 void AddWorkerCommand(CLI::App& app, int* exit_code);
 
 }  // namespace gyre

@@ -54,7 +54,7 @@ int RunExplain(const Arguments& arguments) {
   if (target.job == 0) {
     const auto sweep = (*client)->GetSweep(target.sweep);
     if (!sweep.ok()) return Fail(sweep.status());
-    std::fputs(RenderStatus(*sweep, arguments.format, width).c_str(), stdout);
+    std::fputs(RenderStatus(*sweep, arguments.format, width, /*height=*/0).c_str(), stdout);
     return kExitDone;
   }
   const auto jobs = JobClient::Open((*client)->channel());

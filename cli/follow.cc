@@ -20,6 +20,7 @@ constexpr Millis kRefreshEvery{2000};  // without an event: what was trained mea
 constexpr Millis kReconnectAfter{500};
 constexpr Millis kLastWords{1000};
 constexpr Millis kWaitsLong{4000};
+constexpr Millis kSummaryEvery{60000};  // where nothing is redrawn
 
 /// Events from the coordinator, in a thread of its own that connects again by itself.
 class EventQueue {
@@ -79,8 +80,11 @@ bool MayPass(const Status& status) {
          status.code() == StatusCode::kDeadlineExceeded;
 }
 
-/// Asks for every sweep that has not ended. A coordinator that is away is no failure here.
-Status RefreshAll(SweepSource& source, SweepProgress* progress) {
+/// Asks for every sweep that has not ended, and for the workers. A coordinator that is away is no
+/// failure here.
+Status RefreshAll(SweepSource& source, bool all_sweeps, SweepProgress* progress) {
+  const Result<ClusterStatus> cluster = source.GetCluster();
+  if (cluster.ok()) progress->Refresh(*cluster, all_sweeps);
   const std::vector<SweepStatus> known = progress->sweeps();
   for (const SweepStatus& sweep : known) {
     if (sweep.ended()) continue;
@@ -120,12 +124,35 @@ class WaitingSweeps {
 
 Result<SweepProgress> Begin(SweepSource& source, const std::vector<std::string>& names) {
   std::vector<SweepStatus> sweeps;
+  const Result<ClusterStatus> cluster = source.GetCluster();
+  if (names.empty()) {
+    if (!cluster.ok()) return cluster.status();
+    sweeps.assign(cluster->sweeps.rbegin(), cluster->sweeps.rend());  // the newest last
+  }
   for (const std::string& name : names) {
     GYRE_ASSIGN_OR_RETURN(SweepStatus sweep, source.GetSweep(name));
     sweeps.push_back(std::move(sweep));
   }
-  return SweepProgress(std::move(sweeps));
+  SweepProgress progress(std::move(sweeps));
+  if (cluster.ok()) progress.Refresh(*cluster, /*all_sweeps=*/false);
+  return progress;
 }
+
+/// What has to be done at times of their own.
+class Every {
+ public:
+  explicit Every(Millis span) : span_(span), next_(Clock::Real().Now() + span) {}
+  bool IsDue() {
+    const Millis now = Clock::Real().Now();
+    if (now < next_) return false;
+    next_ = now + span_;
+    return true;
+  }
+
+ private:
+  const Millis span_;
+  Millis next_;
+};
 
 }  // namespace
 
@@ -134,13 +161,15 @@ Result<std::vector<SweepStatus>> FollowSweeps(SweepSource& source,
                                               ProgressDisplay& display, std::stop_token stop) {
   GYRE_ASSIGN_OR_RETURN(SweepProgress progress, Begin(source, names));
   for (const std::string& line : progress.FirstLines()) display.Print(line);
-  EventQueue queue(source, progress.last_event_id());
+  // Without a sweep there is no event to go on from.
+  EventQueue queue(source, progress.sweeps().empty() ? -1 : progress.last_event_id());
   WaitingSweeps waiting;
   bool was_connected = true, stale = false;
+  Every summary(kSummaryEvery);
   Millis refreshed = Clock::Real().Now();
   // The answer that everything has ended may overtake the last events.
   const auto may_end = [&] {
-    return progress.ended() &&
+    return !names.empty() && progress.settled() &&
            (progress.caught_up() || Clock::Real().Now() - refreshed > kLastWords);
   };
   while (!may_end()) {
@@ -158,14 +187,19 @@ Result<std::vector<SweepStatus>> FollowSweeps(SweepSource& source,
       was_connected = failure.ok();
     }
     const Millis age = Clock::Real().Now() - refreshed;
-    if (!progress.ended() && age >= (stale ? kRefreshAtMost : kRefreshEvery)) {
-      GYRE_RETURN_IF_ERROR(RefreshAll(source, &progress));
+    const bool may_change = names.empty() || !progress.settled();
+    if (may_change && age >= (stale ? kRefreshAtMost : kRefreshEvery)) {
+      GYRE_RETURN_IF_ERROR(RefreshAll(source, names.empty(), &progress));
       refreshed = Clock::Real().Now();
       stale = false;
       for (const std::string& line : waiting.NewLines(progress.sweeps(), refreshed))
         display.Print(line);
     }
-    if (display.interactive()) display.Draw(progress.Lines(display.width(), display.height()));
+    if (display.interactive()) {
+      display.Draw(progress.Lines(display.width(), display.height()));
+    } else if (summary.IsDue()) {
+      for (const std::string& line : progress.Summary()) display.Print(line);
+    }
   }
   display.Clear();
   return progress.sweeps();

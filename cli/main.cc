@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   gyre::AddPlanCommand(app, &exit_code);
   gyre::AddSubmitCommand(app, &exit_code);
   gyre::AddStatusCommand(app, &exit_code);
+  gyre::AddWatchCommand(app, &exit_code);
   gyre::AddExplainCommand(app, &exit_code);
   gyre::AddLogsCommand(app, &exit_code);
   gyre::AddPauseCommand(app, &exit_code);

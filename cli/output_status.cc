@@ -1,6 +1,10 @@
 #include "cli/output_status.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "cli/output_table.h"
+#include "cli/progress_lines.h"
 #include "cli/text_width.h"
 #include "results/numbers.h"
 
@@ -38,7 +42,32 @@ std::string SweepsTable(const std::vector<SweepStatus>& sweeps, int width) {
   return RenderTable(table, width);
 }
 
-std::string RunningTable(const std::vector<RunningJobStatus>& running, int width) {
+/// At most `most` rows of a table, and how many more there are.
+std::string LimitedTable(TextTable table, int width, size_t most, const std::string& what) {
+  const size_t hidden = table.rows.size() - std::min(most, table.rows.size());
+  table.rows.resize(table.rows.size() - hidden);
+  std::string text = RenderTable(table, width);
+  if (hidden > 0) text += "... and " + std::to_string(hidden) + " more " + what + "\n";
+  return text;
+}
+
+TextTable VariantRows(const std::vector<VariantStatus>& variants) {
+  TextTable table;
+  table.columns = {{"variant"},      {"queued", true, 1},   {"running", true},  {"done", true},
+                   {"failed", true}, {"canceled", true, 3}, {"tokens", true, 2}};
+  for (const VariantStatus& variant : variants) {
+    const JobCounts& jobs = variant.jobs;
+    table.rows.push_back({variant.variant, std::to_string(jobs.queued),
+                          std::to_string(jobs.running),
+                          std::to_string(jobs.succeeded + jobs.stopped_early) + " of " +
+                              std::to_string(jobs.total()),
+                          std::to_string(jobs.failed), std::to_string(jobs.canceled),
+                          Tokens(variant.tokens_done) + " of " + Tokens(variant.tokens_budget)});
+  }
+  return table;
+}
+
+TextTable RunningRows(const std::vector<RunningJobStatus>& running) {
   TextTable table;
   table.columns = {{"job", true},        {"variant"},         {"seed", true},
                    {"tokens", true},     {"loss", true},      {"tokens/s", true, 1},
@@ -50,10 +79,58 @@ std::string RunningTable(const std::vector<RunningJobStatus>& running, int width
                           job.tokens_per_second > 0 ? FormatCount(job.tokens_per_second) : "-",
                           std::to_string(job.attempt), job.worker});
   }
-  return RenderTable(table, width);
+  return table;
 }
 
+/// What keeps it, a paragraph each.
+std::string Troubles(const SweepStatus& sweep, int width) {
+  std::string text;
+  const auto add = [&](const std::string& words) {
+    text += "\n" + Wrap(Visible(words), width, 2) + "\n";
+  };
+  if (!sweep.problem.empty()) add("coordinator: " + sweep.problem);
+  if (sweep.paused_itself()) {
+    add("paused itself: " + sweep.pause_reason + "; when the cause is gone: gyre retry " +
+        sweep.name);
+  } else if (sweep.intent == "PAUSED" && !sweep.ended()) {
+    add("paused: gyre resume " + sweep.name + " goes on");
+  }
+  if (!sweep.waiting.empty()) add("waiting: " + sweep.waiting);
+  return text;
+}
+
+size_t LinesOf(const std::string& text) {
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+/// Rows for each of several tables, the later ones first served with at most `few` rows, where
+/// `room` lines are left. Each takes three lines beside its rows and one for what is left out.
+struct Shares {
+  size_t variants = SIZE_MAX, running = SIZE_MAX;
+};
+Shares ShareRoom(size_t variants, size_t running, size_t room) {
+  constexpr size_t kBeside = 3, kLeftOut = 1, kFew = 3;
+  const size_t all =
+      (variants > 0 ? variants + kBeside : 0) + (running > 0 ? running + kBeside : 0);
+  if (all <= room) return {};
+  Shares shares;
+  shares.running = running <= kFew + 1 ? running : kFew;
+  const size_t taken = running == 0 ? 0 : shares.running + kBeside + (shares.running < running);
+  const size_t left = room > taken + kBeside + kLeftOut ? room - taken - kBeside - kLeftOut : 0;
+  shares.variants = std::max<size_t>(left, 2);
+  return shares;
+}
+
+std::string JoinLines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+/// In full where there are few and room, else those that are alike in one line.
 std::string Failures(const std::vector<FailedJobStatus>& failures, int width) {
+  constexpr size_t kFew = 3;
+  if (failures.size() > kFew) return JoinLines(FailureLines(failures, width > 0 ? width : 200));
   std::string text;
   for (const FailedJobStatus& job : failures) {
     text += Wrap("job " + std::to_string(job.job_id) + ", " + Visible(job.variant) + " seed " +
@@ -83,25 +160,40 @@ std::string WorkersTable(const std::vector<WorkerStatus>& workers, int width) {
 
 }  // namespace
 
-std::string RenderStatus(const SweepStatus& sweep, OutputFormat format, int width) {
+std::string RenderStatus(const SweepStatus& sweep, OutputFormat format, int width, int height) {
   if (format == OutputFormat::kJson) return SweepStatusToJson(sweep) + "\n";
   if (format != OutputFormat::kTable) return RenderQueryTable(CountsOf({sweep}), format, width);
   std::string text = SweepsTable({sweep}, width);
   if (!sweep.question.empty()) text = Wrap(Visible(sweep.question), width, 2) + "\n\n" + text;
-  if (!sweep.waiting.empty())
-    text += "\n" + Wrap("waiting: " + Visible(sweep.waiting), width, 2) + "\n";
-  if (!sweep.running.empty()) text += "\n" + RunningTable(sweep.running, width);
-  if (!sweep.failures.empty()) text += "\n" + Failures(sweep.failures, width);
-  return text;
+  text += Troubles(sweep, width);
+  std::string failures;
+  if (!sweep.failures.empty()) failures = "\n" + Failures(sweep.failures, width);
+  Shares shares;
+  if (height > 0) {
+    const size_t used = LinesOf(text) + LinesOf(failures);
+    const auto lines = static_cast<size_t>(height);
+    shares =
+        ShareRoom(sweep.variants.size(), sweep.running.size(), lines > used ? lines - used : 0);
+  }
+  if (!sweep.variants.empty()) {
+    text += "\n" + LimitedTable(VariantRows(sweep.variants), width, shares.variants, "variants");
+  }
+  if (!sweep.running.empty()) {
+    text += "\n" + LimitedTable(RunningRows(sweep.running), width, shares.running, "that run");
+  }
+  return text + failures;
 }
 
-std::string RenderStatus(const ClusterStatus& cluster, OutputFormat format, int width) {
+std::string RenderStatus(const ClusterStatus& cluster, OutputFormat format, int width, int height) {
   if (format == OutputFormat::kJson) return ClusterStatusToJson(cluster) + "\n";
   if (format != OutputFormat::kTable) {
     return RenderQueryTable(CountsOf(cluster.sweeps), format, width);
   }
-  std::string text =
-      cluster.workers.empty() ? "no workers\n" : WorkersTable(cluster.workers, width);
+  std::string text;
+  if (!cluster.problem.empty()) {
+    text = Wrap("coordinator: " + Visible(cluster.problem), width, 2) + "\n\n";
+  }
+  text += cluster.workers.empty() ? "no workers\n" : WorkersTable(cluster.workers, width);
   for (const WorkerStatus& worker : cluster.workers) {
     if (worker.problem.empty()) continue;
     text += Wrap(worker.name + ": " + Visible(worker.problem), width, 2) + "\n";
@@ -111,9 +203,19 @@ std::string RenderStatus(const ClusterStatus& cluster, OutputFormat format, int 
   std::vector<RunningJobStatus> running;
   for (const SweepStatus& sweep : cluster.sweeps) {
     running.insert(running.end(), sweep.running.begin(), sweep.running.end());
+    if (!sweep.paused_itself()) continue;
+    text +=
+        Wrap(Visible(sweep.name) + " has paused itself: " + Visible(sweep.pause_reason), width, 2) +
+        "\n";
   }
-  if (!running.empty()) text += "\n" + RunningTable(running, width);
-  return text;
+  if (running.empty()) return text;
+  size_t most = SIZE_MAX;
+  if (height > 0) {
+    const size_t used = LinesOf(text) + 4;
+    most = std::max<size_t>(3, static_cast<size_t>(height) - std::min<size_t>(used, height));
+    if (running.size() <= most + 1) most = SIZE_MAX;
+  }
+  return text + "\n" + LimitedTable(RunningRows(running), width, most, "that run");
 }
 
 }  // namespace gyre

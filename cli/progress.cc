@@ -1,38 +1,40 @@
 #include "cli/progress.h"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cli/progress_lines.h"
 #include "cli/text_width.h"
-#include "results/numbers.h"
 
 namespace gyre {
 namespace {
 
-constexpr int kIndent = 2;
-constexpr int kNarrowestBar = 8, kWidestBar = 30;
-constexpr int kNarrowestName = 16;
+constexpr int kSummaryWidth = 200;
 
 std::string JobName(const std::string& variant, uint64_t seed) {
   return Visible(variant) + " seed " + std::to_string(seed);
 }
 
-/// What an event's details say of its job.
+/// What an event's details say.
 struct EventText {
-  std::string job, error;
+  std::string job, error, reason, name;
 
   explicit EventText(const WatchedEvent& event) {
     const auto details = nlohmann::json::parse(event.details, nullptr, /*allow_exceptions=*/false);
     job = "job " + std::to_string(event.job_id);
     if (!details.is_object()) return;
+    const auto text = [&details](const char* key) {
+      const auto found = details.find(key);
+      return found != details.end() && found->is_string() ? Visible(found->get<std::string>()) : "";
+    };
     if (details.contains("variant") && details["variant"].is_string() && details.contains("seed") &&
         details["seed"].is_number()) {
       job = JobName(details["variant"].get<std::string>(), details["seed"].get<uint64_t>());
     }
-    if (details.contains("error") && details["error"].is_string()) {
-      error = ": " + Visible(details["error"].get<std::string>());
-    }
+    error = text("error");
+    if (!error.empty()) error = ": " + error;
+    reason = text("reason");
+    name = text("name");
   }
 };
 
@@ -46,6 +48,21 @@ std::string Sentence(const WatchedEvent& event) {
   if (event.kind == "job_succeeded") return text.job + " succeeded";
   if (event.kind == "job_failed") return text.job + " FAILED" + text.error;
   if (event.kind == "job_canceled") return text.job + " canceled";
+  if (event.kind == "job_paused") return text.job + " is paused";
+  if (event.kind == "job_resumed") return text.job + " is resumed";
+  if (event.kind == "sweep_paused") {
+    return text.reason.empty() ? "paused" : "has paused itself: " + text.reason;
+  }
+  if (event.kind == "sweep_resumed") return "resumed";
+  if (event.kind == "sweep_retried") return "failed and canceled jobs are queued anew";
+  if (event.kind == "sweep_canceled") return "canceled";
+  return "";
+}
+
+std::string WorkerSentence(const WatchedEvent& event) {
+  const std::string worker = "worker " + EventText(event).name;
+  if (event.kind == "worker_gone") return worker + " is gone: it has been silent for too long";
+  if (event.kind == "worker_back") return worker + " is back";
   return "";
 }
 
@@ -53,32 +70,7 @@ bool ChangesCounts(const std::string& kind) {
   return kind.starts_with("job_") || kind.starts_with("sweep_") || kind == "attempt_leased";
 }
 
-std::string Bar(double share, int width) {
-  const int filled = static_cast<int>(std::floor(std::clamp(share, 0.0, 1.0) * width));
-  return "[" + std::string(static_cast<size_t>(filled), '#') +
-         std::string(static_cast<size_t>(width - filled), '-') + "]";
-}
-
-std::string Percent(double share) {
-  const int percent = static_cast<int>(std::floor(std::clamp(share, 0.0, 1.0) * 100));
-  return PadLeft(std::to_string(percent) + "%", 4);
-}
-
-double Share(int64_t done, int64_t budget) {
-  return budget > 0 ? static_cast<double>(done) / static_cast<double>(budget) : 0;
-}
-
-std::string Counts(const JobCounts& jobs) {
-  std::string text = std::to_string(jobs.ended()) + " of " + std::to_string(jobs.total()) + " done";
-  const auto add = [&text](int count, const char* what) {
-    if (count > 0) text += ", " + std::to_string(count) + what;
-  };
-  add(jobs.failed, " failed");
-  add(jobs.canceled, " canceled");
-  add(jobs.stopped_early, " stopped early");
-  add(jobs.running, " running");
-  return text;
-}
+size_t Count(const std::vector<std::string>& lines) { return lines.size(); }
 
 }  // namespace
 
@@ -105,6 +97,15 @@ void SweepProgress::Refresh(const SweepStatus& sweep) {
   }
 }
 
+void SweepProgress::Refresh(const ClusterStatus& cluster, bool all_sweeps) {
+  workers_ = cluster.workers;
+  if (!all_sweeps) return;
+  for (const SweepStatus& sweep : cluster.sweeps) {
+    if (Find(sweep.id) == nullptr) sweeps_.push_back(sweep);
+    Refresh(sweep);
+  }
+}
+
 bool SweepProgress::OnEvent(const WatchedEvent& event, std::vector<std::string>* lines) {
   if (event.kind == "progress") {
     progress_[event.progress.job_id] = event.progress;
@@ -112,8 +113,12 @@ bool SweepProgress::OnEvent(const WatchedEvent& event, std::vector<std::string>*
   }
   if (event.id <= last_event_id_) return false;
   last_event_id_ = event.id;
+  if (event.kind.starts_with("worker_")) {
+    if (std::string line = WorkerSentence(event); !line.empty()) lines->push_back(std::move(line));
+    return false;
+  }
   const SweepStatus* sweep = Find(event.sweep_id);
-  if (sweep == nullptr) return false;
+  if (sweep == nullptr) return event.kind == "sweep_submitted";
   if (event.kind.starts_with("job_") || event.kind == "attempt_lost") progress_.erase(event.job_id);
   if (const std::string sentence = Sentence(event); !sentence.empty()) {
     lines->push_back(sweep->name + ": " + sentence);
@@ -124,6 +129,12 @@ bool SweepProgress::OnEvent(const WatchedEvent& event, std::vector<std::string>*
 bool SweepProgress::ended() const {
   return std::all_of(sweeps_.begin(), sweeps_.end(),
                      [](const SweepStatus& sweep) { return sweep.ended(); });
+}
+
+bool SweepProgress::settled() const {
+  return std::all_of(sweeps_.begin(), sweeps_.end(), [](const SweepStatus& sweep) {
+    return sweep.ended() || sweep.paused_itself();
+  });
 }
 
 bool SweepProgress::caught_up() const {
@@ -148,63 +159,67 @@ std::vector<RunningJobStatus> SweepProgress::Running(const SweepStatus& sweep) c
   return running;
 }
 
-std::vector<std::string> SweepProgress::Lines(int width, int height) const {
-  std::vector<std::string> lines;
-  for (const SweepStatus& sweep : sweeps_) {
-    const std::vector<RunningJobStatus> running = Running(sweep);
-    lines.push_back(SweepLine(sweep, running, width));
-    int name_width = 0;
-    for (const RunningJobStatus& job : running) {
-      name_width = std::max(name_width, DisplayWidth(JobName(job.variant, job.seed)));
-    }
-    for (const RunningJobStatus& job : running) lines.push_back(JobLine(job, name_width, width));
+SweepProgress::Section SweepProgress::Draw(const SweepStatus& sweep, int width) const {
+  const std::vector<RunningJobStatus> running = Running(sweep);
+  Section section;
+  section.head = {SweepLine(sweep, running, width)};
+  if (!sweep.ended()) section.head.push_back(StateLine(sweep, running, width));
+  for (std::string& line : TroubleLines(sweep, width)) section.head.push_back(std::move(line));
+  int name_width = 0;
+  for (const RunningJobStatus& job : running) {
+    name_width = std::max(name_width, DisplayWidth(JobName(job.variant, job.seed)));
   }
-  if (height > 0 && lines.size() > static_cast<size_t>(height)) {
-    const size_t hidden = lines.size() - static_cast<size_t>(height) + 1;
-    lines.resize(static_cast<size_t>(height) - 1);
-    lines.push_back("  ... and " + std::to_string(hidden) + " more");
+  for (const RunningJobStatus& job : running) {
+    section.jobs.push_back(JobLine(job, name_width, width));
+  }
+  section.tail = FailureLines(sweep.failures, width);
+  return section;
+}
+
+std::vector<std::string> SweepProgress::Lines(int width, int height) const {
+  std::vector<Section> sections;
+  std::vector<std::string> workers = WorkerLines(workers_, width);
+  size_t fixed = Count(workers), with_jobs = 0;
+  for (const SweepStatus& sweep : sweeps_) {
+    Section& section = sections.emplace_back(Draw(sweep, width));
+    fixed += Count(section.head) + Count(section.tail);
+    if (!section.jobs.empty()) ++with_jobs;
+  }
+  const auto limit = static_cast<size_t>(std::max(height, 0));
+  size_t room = limit > fixed ? limit - fixed : 0;
+  std::vector<std::string> lines;
+  for (Section& section : sections) {
+    std::vector<std::string>& jobs = section.jobs;
+    if (limit > 0 && !jobs.empty()) {
+      const size_t share = room / with_jobs--;
+      if (jobs.size() > share) {
+        const size_t hidden = jobs.size() - std::min(jobs.size(), share > 0 ? share - 1 : 0);
+        jobs.resize(jobs.size() - hidden);
+        if (share > 0) {
+          jobs.push_back(Shorten("  ... and " + std::to_string(hidden) + " more that run", width));
+        }
+      }
+      room -= std::min(room, jobs.size());
+    }
+    for (auto* part : {&section.head, &section.jobs, &section.tail}) {
+      lines.insert(lines.end(), part->begin(), part->end());
+    }
+  }
+  lines.insert(lines.end(), workers.begin(), workers.end());
+  if (limit > 0 && lines.size() > limit) {
+    const size_t hidden = lines.size() - limit + 1;
+    lines.resize(limit - 1);
+    lines.push_back(Shorten("  ... and " + std::to_string(hidden) + " more", width));
   }
   return lines;
 }
 
-std::string SweepLine(const SweepStatus& sweep, const std::vector<RunningJobStatus>& running,
-                      int width) {
-  double speed = 0;
-  int known = 0;  // jobs that have said how fast they are
-  for (const RunningJobStatus& job : running) {
-    speed += job.tokens_per_second;
-    if (job.tokens_per_second > 0) ++known;
+std::vector<std::string> SweepProgress::Summary() const {
+  std::vector<std::string> lines;
+  for (const SweepStatus& sweep : sweeps_) {
+    if (!sweep.ended()) lines.push_back(SweepLine(sweep, Running(sweep), kSummaryWidth));
   }
-  std::string rest = "  " + Counts(sweep.jobs);
-  if (known > 0) {
-    const double all = speed / known * static_cast<double>(running.size());
-    const int64_t left = std::max<int64_t>(0, sweep.tokens_budget - sweep.tokens_done);
-    rest += ", " + FormatCount(speed) + " tokens/s, ETA " +
-            FormatDuration(static_cast<int64_t>(std::ceil(static_cast<double>(left) / all)));
-  }
-  const int room = std::max(kNarrowestName, width - DisplayWidth(rest));
-  return Shorten(Shorten(sweep.name, room) + rest, width);
-}
-
-std::string JobLine(const RunningJobStatus& job, int name_width, int width) {
-  const double share = Share(job.tokens, job.tokens_budget);
-  const std::string loss = job.loss ? FormatFixed(*job.loss, 3) : "-";
-  const std::string speed = job.tokens_per_second > 0 ? FormatCount(job.tokens_per_second) : "-";
-  // What does not fit beside the name goes, the last first.
-  std::vector<std::string> numbers = {"  " + Percent(share), "  loss " + PadLeft(loss, 6),
-                                      "  " + PadLeft(speed, 5) + " tokens/s"};
-  int room = width - kIndent;
-  for (const std::string& number : numbers) room -= DisplayWidth(number);
-  while (numbers.size() > 1 && room < std::min(name_width, kNarrowestName)) {
-    room += DisplayWidth(numbers.back());
-    numbers.pop_back();
-  }
-  std::string line(kIndent, ' ');
-  line += PadRight(Shorten(JobName(job.variant, job.seed), room), std::min(name_width, room));
-  const int bar = std::min(room - name_width - 4, kWidestBar);
-  if (bar >= kNarrowestBar) line += "  " + Bar(share, bar);
-  for (const std::string& number : numbers) line += number;
-  return Shorten(line, width);
+  return lines;
 }
 
 }  // namespace gyre

@@ -21,37 +21,44 @@ class SweepProgress {
   std::vector<std::string> FirstLines() const;
   /// A newer answer about one of the sweeps.
   void Refresh(const SweepStatus& sweep);
+  /// A newer answer about workers; with `all_sweeps`, sweeps that are not known yet are followed,
+  /// too.
+  void Refresh(const ClusterStatus& cluster, bool all_sweeps);
   /// True if the event means that the sweep's counts have changed. The line to print for it, if it
   /// is worth one, is appended to `lines`.
   bool OnEvent(const WatchedEvent& event, std::vector<std::string>* lines);
 
   const std::vector<SweepStatus>& sweeps() const { return sweeps_; }
   bool ended() const;
+  /// Nothing more will happen by itself: each has ended or paused itself.
+  bool settled() const;
   /// No event is missing that the answers about the sweeps know of.
   bool caught_up() const;
   /// Every event up to this id is in.
   int64_t last_event_id() const { return last_event_id_; }
 
-  /// A line a sweep and one a running job, each at most `width` columns wide, at most `height`
-  /// lines (0 = no limit).
+  /// For each sweep how it stands, its trouble, what runs of it and its failures; then the workers.
+  /// Each at most `width` columns wide, at most `height` lines (0 = no limit): of what runs only as
+  /// much as fits.
   std::vector<std::string> Lines(int width, int height) const;
 
+  /// A line a sweep, for where nothing can be redrawn.
+  std::vector<std::string> Summary() const;
+
  private:
+  struct Section {
+    std::vector<std::string> head, jobs, tail;
+  };
+
   const SweepStatus* Find(int64_t sweep_id) const;
   /// The running jobs of a sweep, with their latest progress.
   std::vector<RunningJobStatus> Running(const SweepStatus& sweep) const;
+  Section Draw(const SweepStatus& sweep, int width) const;
 
   std::vector<SweepStatus> sweeps_;
+  std::vector<WorkerStatus> workers_;
   std::map<int64_t, RunningJobStatus> progress_;  // by job
   int64_t last_event_id_ = 0;
 };
-
-/// "quickstart  4 of 12 done, 1 failed, 2 running, 58.2k tokens/s, ETA 2m 10s", cut at `width`.
-std::string SweepLine(const SweepStatus& sweep, const std::vector<RunningJobStatus>& running,
-                      int width);
-
-/// "  NoPE seed 2  [#####-----]  41%  loss 2.412  29.1k tokens/s", names in a column of
-/// `name_width`, cut at `width`.
-std::string JobLine(const RunningJobStatus& job, int name_width, int width);
 
 }  // namespace gyre

@@ -22,8 +22,10 @@ struct Arguments {
 template <typename T>
 int Print(const Result<T>& status, OutputFormat format) {
   if (!status.ok()) return Fail(status.status());
-  const int width = TerminalOf(STDOUT_FILENO).width;
-  std::fputs(RenderStatus(*status, format, width).c_str(), stdout);
+  const Terminal terminal = TerminalOf(STDOUT_FILENO);
+  // A line stays free for the prompt.
+  const int height = terminal.height > 0 ? terminal.height - 1 : 0;
+  std::fputs(RenderStatus(*status, format, terminal.width, height).c_str(), stdout);
   return kExitDone;
 }
 

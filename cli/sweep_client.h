@@ -63,6 +63,8 @@ class SweepSource {
  public:
   virtual ~SweepSource() = default;
   virtual Result<SweepStatus> GetSweep(const std::string& name) = 0;
+  /// Workers, and sweeps with jobs to do. UNIMPLEMENTED: it has none to tell of.
+  virtual Result<ClusterStatus> GetCluster() { return Unimplemented("no cluster is known here"); }
   /// Events after `after_id`, and new ones as they happen, until `stop` (then OK) or the connection
   /// fails.
   virtual Status Watch(int64_t after_id, const std::function<void(const WatchedEvent&)>& on_event,
@@ -81,7 +83,7 @@ class SweepClient : public SweepSource {
 
   Result<std::vector<SubmittedSweep>> Submit(const SweepSubmission& submission);
   Result<SweepStatus> GetSweep(const std::string& name) override;
-  Result<ClusterStatus> GetCluster();
+  Result<ClusterStatus> GetCluster() override;
   Status Watch(int64_t after_id, const std::function<void(const WatchedEvent&)>& on_event,
                std::stop_token stop) override;
   // What each does stands in the .proto.

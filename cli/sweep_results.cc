@@ -36,6 +36,12 @@ int PrintResults(SweepClient& client, const std::vector<SweepStatus>& sweeps, Ou
   int exit_code = kExitDone;
   std::vector<std::string> comparisons;
   for (const SweepStatus& sweep : sweeps) {
+    if (sweep.paused_itself()) {
+      Say("error: " + Visible(sweep.name) + " has paused itself: " + Visible(sweep.pause_reason) +
+          "; when the cause is gone, submit it again or gyre retry " + sweep.name);
+      exit_code = kExitFailed;
+      continue;
+    }
     Result<std::string> text = RenderSweep(client, sweep.name, format);
     if (text.ok()) {
       comparisons.push_back(*std::move(text));
@@ -47,6 +53,7 @@ int PrintResults(SweepClient& client, const std::vector<SweepStatus>& sweeps, Ou
   if (!comparisons.empty()) std::fputs(Join(comparisons, format).c_str(), stdout);
   std::fflush(stdout);
   for (const SweepStatus& sweep : sweeps) {
+    if (sweep.paused_itself()) continue;
     for (const FailedJobStatus& job : sweep.failures) {
       Say("error: " + sweep.name + ": " + Visible(job.variant) + " seed " +
           std::to_string(job.seed) + " failed: " + Visible(job.error));

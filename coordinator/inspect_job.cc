@@ -98,6 +98,7 @@ WaitingFacts Coordinator::WaitingFactsOf(const JobEntry& job, const Moment& at) 
     if (worker.record.gone) continue;
     facts.slots += worker.record.slots;
     facts.busy += static_cast<int>(worker.jobs.size());
+    if (!worker.problem.empty()) facts.problems[worker.record.name] = worker.problem;
   }
   facts.unfit = WhyNoneFits(sweep.record.resources, workers);
   for (const int64_t id : state_.live()) {

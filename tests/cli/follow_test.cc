@@ -97,6 +97,22 @@ TEST(FollowSweeps, EndsWhenTheLastJobHasEnded) {
   EXPECT_EQ(printed, "s: A seed 11 succeeded\ns: A seed 12 succeeded\n");
 }
 
+TEST(FollowSweeps, ASweepThatPausesItselfEndsIt) {
+  ScriptedSource source;
+  SweepStatus paused = Sweep(5, 0, 12);
+  paused.intent = "PAUSED";
+  paused.pause_reason = "its first 3 jobs failed alike";
+  source.answers = {Sweep(8, 0, 10), paused};
+  WatchedEvent event{.id = 12, .kind = "sweep_paused", .sweep_id = 1};
+  event.details = R"({"reason": "its first 3 jobs failed alike"})";
+  source.connections = {{.events = {event}}};
+  std::string printed;
+  const auto sweeps = Follow(source, &printed);
+  ASSERT_TRUE(sweeps.ok()) << sweeps.status();
+  EXPECT_TRUE(sweeps->front().paused_itself());
+  EXPECT_EQ(printed, "s: has paused itself: its first 3 jobs failed alike\n");
+}
+
 TEST(FollowSweeps, ASweepThatHasEndedNeedsNoEvent) {
   ScriptedSource source;
   source.answers = {Sweep(0, 2, 12)};

@@ -1,6 +1,9 @@
 #include "cli/output_status.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "tests/cli/golden.h"
 
@@ -49,17 +52,61 @@ ClusterStatus Cluster() {
 }
 
 TEST(RenderStatus, OfASweep) {
-  ExpectGolden("status-80.txt", RenderStatus(Quickstart(), OutputFormat::kTable, 80));
-  ExpectGolden("status.json", RenderStatus(Quickstart(), OutputFormat::kJson, 0));
-  EXPECT_EQ(RenderStatus(Quickstart(), OutputFormat::kCsv, 0),
+  ExpectGolden("status-80.txt", RenderStatus(Quickstart(), OutputFormat::kTable, 80, 0));
+  ExpectGolden("status.json", RenderStatus(Quickstart(), OutputFormat::kJson, 0, 0));
+  EXPECT_EQ(RenderStatus(Quickstart(), OutputFormat::kCsv, 0, 0),
             "sweep,intent,queued,running,succeeded,failed,stopped_early,canceled,tokens_done,"
             "tokens_budget\n"
             "quickstart,ACTIVE,6,1,3,1,0,1,6600000,19200000\n");
 }
 
+/// 40 variants of 25 seeds, half of them done.
+SweepStatus Thousand() {
+  SweepStatus sweep = Quickstart();
+  sweep.name = "thousand";
+  sweep.jobs = {.queued = 380, .running = 16, .succeeded = 500, .failed = 104};
+  for (int v = 0; v < 40; ++v) {
+    sweep.variants.push_back({.variant = "θ=" + std::to_string(v * 1000) + " 日本語",
+                              .jobs = {.queued = 12, .succeeded = 12, .failed = 1},
+                              .tokens_done = 12000000,
+                              .tokens_budget = 40000000});
+  }
+  for (int job = 2; job <= 16; ++job) {
+    sweep.running.push_back(sweep.running[0]);
+    sweep.running.back().job_id = 100 + job;
+  }
+  sweep.failures.clear();
+  for (int job = 1; job <= 104; ++job) {
+    sweep.failures.push_back(
+        {job, "NoPE", 2, job % 4 == 0 ? "no data" : "exit code " + std::to_string(job)});
+  }
+  return sweep;
+}
+
+// microsoft/nni#1024, microsoft/nni#2062, mlflow/mlflow#627: unusable at 1000 trials.
+TEST(RenderStatus, AThousandJobsFitOneScreen) {
+  for (const int height : {23, 30, 50}) {
+    const std::string text = RenderStatus(Thousand(), OutputFormat::kTable, 80, height);
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), height) << text;
+  }
+  ExpectGolden("status-thousand-80.txt", RenderStatus(Thousand(), OutputFormat::kTable, 80, 23));
+}
+
+TEST(RenderStatus, SaysWhatKeepsASweep) {
+  SweepStatus sweep = Quickstart();
+  sweep.intent = "PAUSED";
+  EXPECT_THAT(RenderStatus(sweep, OutputFormat::kTable, 80, 0),
+              testing::HasSubstr("\npaused: gyre resume quickstart goes on\n"));
+  sweep.pause_reason = "its first 3 jobs failed alike";
+  sweep.problem = "the disk is full";
+  EXPECT_THAT(RenderStatus(sweep, OutputFormat::kTable, 80, 0),
+              testing::AllOf(testing::HasSubstr("\npaused itself: its first 3 jobs failed alike;"),
+                             testing::HasSubstr("\ncoordinator: the disk is full\n")));
+}
+
 TEST(RenderStatus, OfTheCluster) {
-  ExpectGolden("cluster.txt", RenderStatus(Cluster(), OutputFormat::kTable, 0));
-  EXPECT_EQ(RenderStatus(ClusterStatus(), OutputFormat::kTable, 0),
+  ExpectGolden("cluster.txt", RenderStatus(Cluster(), OutputFormat::kTable, 0, 0));
+  EXPECT_EQ(RenderStatus(ClusterStatus(), OutputFormat::kTable, 0, 0),
             "no workers\n\nno sweep has jobs to do\n");
 }
 

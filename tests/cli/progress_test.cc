@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "cli/progress_display.h"
+#include "cli/progress_lines.h"
 #include "cli/text_width.h"
 #include "tests/cli/golden.h"
 
 namespace gyre {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -104,9 +106,82 @@ TEST_F(SweepProgressTest, EveryLineFitsEveryWidth) {
   }
 }
 
-TEST_F(SweepProgressTest, WhatDoesNotFitTheWindowIsCounted) {
-  EXPECT_THAT(progress_.Lines(80, 2), ElementsAre(HasSubstr("quickstart"), "  ... and 2 more"));
-  EXPECT_THAT(progress_.Lines(80, 3), SizeIs(3));
+TEST_F(SweepProgressTest, OfWhatRunsOnlyAsMuchAsFitsTheWindow) {
+  EXPECT_THAT(progress_.Lines(80, 3), ElementsAre(HasSubstr("quickstart"), HasSubstr("tokens"),
+                                                  "  ... and 2 more that run"));
+  EXPECT_THAT(progress_.Lines(80, 4), SizeIs(4));
+  EXPECT_THAT(progress_.Lines(80, 1), ElementsAre("  ... and 2 more"));
+}
+
+// ray-project/ray#12374: a status wider than the window. microsoft/nni#4463, microsoft/nni#5086:
+// names that are not ASCII.
+TEST_F(SweepProgressTest, FailuresTroubleAndWorkersStayWhateverTheSize) {
+  SweepStatus sweep = Quickstart();
+  for (int job = 1; job <= 300; ++job) {
+    const std::string error = job % 3 == 0 ? "日本語 failed after " : "no data within ";
+    sweep.failures.push_back({job, "θ=500k", 1, error + std::to_string(job) + " s\nlog"});
+    RunningJobStatus running = sweep.running[0];
+    running.job_id = 1000 + job;
+    sweep.running.push_back(running);
+  }
+  sweep.intent = "PAUSED";
+  sweep.pause_reason = "its first 3 jobs failed alike";
+  sweep.problem = "the results database cannot be written";
+  progress_.Refresh(sweep);
+  ClusterStatus cluster;
+  for (const char* name : {"host/0", "日本語/1", "gone/2"}) {
+    cluster.workers.push_back({.name = name, .state = "ACTIVE", .slots = 4, .busy = 2});
+  }
+  cluster.workers[1].problem = "the disk is full";
+  cluster.workers[2].state = "GONE";
+  progress_.Refresh(cluster, /*all_sweeps=*/false);
+  EXPECT_THAT(Joined(progress_.Lines(80, 24)),
+              AllOf(HasSubstr("\n  200 failed: no data within 1 s (jobs 1, 2, 4, 5, 7, ...)\n"),
+                    HasSubstr("it has paused itself: its first 3 jobs failed alike\n"),
+                    HasSubstr("coordinator: the results database cannot be written\n"),
+                    HasSubstr("more that run\n"), HasSubstr("\n2 workers, 8 slots, 4 busy\n"),
+                    HasSubstr("\n  日本語/1: the disk is full\n")));
+  for (int height = 1; height < 40; ++height) {
+    EXPECT_LE(progress_.Lines(80, height).size(), static_cast<size_t>(height));
+  }
+  for (int width = 20; width < 120; ++width) {
+    for (const std::string& line : progress_.Lines(width, 24)) {
+      ASSERT_LE(DisplayWidth(line), width) << line;
+    }
+  }
+}
+
+TEST_F(SweepProgressTest, SweepsThatComeAreFollowedWhereAllAre) {
+  ClusterStatus cluster;
+  cluster.sweeps = {Quickstart()};
+  cluster.sweeps[0].id = 2;
+  cluster.sweeps[0].name = "another";
+  progress_.Refresh(cluster, /*all_sweeps=*/false);
+  EXPECT_EQ(progress_.sweeps().size(), 1u);
+  progress_.Refresh(cluster, /*all_sweeps=*/true);
+  EXPECT_EQ(progress_.sweeps().size(), 2u);
+  EXPECT_THAT(progress_.Summary(), ElementsAre(HasSubstr("quickstart"), HasSubstr("another")));
+}
+
+TEST_F(SweepProgressTest, PausesAndWorkersAreSaid) {
+  WatchedEvent paused{.id = 41, .kind = "sweep_paused", .sweep_id = 1};
+  paused.details = R"({"reason": "its first 3 jobs failed alike"})";
+  EXPECT_THAT(On(paused), ElementsAre("quickstart: has paused itself: its first 3 jobs failed "
+                                      "alike"));
+  EXPECT_TRUE(changed_);
+  const WatchedEvent gone{.id = 42, .kind = "worker_gone", .details = R"({"name": "host/1"})"};
+  EXPECT_THAT(On(gone), ElementsAre("worker host/1 is gone: it has been silent for too long"));
+}
+
+TEST(StateLine, HasASignForWhateverThereIsOneOf) {
+  SweepStatus sweep;
+  sweep.tokens_budget = 1000;
+  sweep.jobs = {.queued = 1, .running = 2, .succeeded = 3, .failed = 1, .canceled = 1};
+  EXPECT_EQ(StateLine(sweep, {}, 80), "  [###>>.-x]    0% of 1k tokens");
+  sweep.jobs = {.queued = 9000, .running = 1, .succeeded = 997, .failed = 1, .canceled = 1};
+  const std::string line = StateLine(sweep, {}, 60);
+  EXPECT_THAT(line, AllOf(HasSubstr("#>"), HasSubstr(".-x]")));
+  EXPECT_LE(DisplayWidth(line), 60);
 }
 
 TEST_F(SweepProgressTest, JobsThatRunAlreadyAreNamedFirst) {
@@ -169,6 +244,12 @@ TEST(Redraw, WritesOverWhatStoodThere) {
   EXPECT_EQ(Redraw({"a"}, {"a"}, {"news"}), "\x1b[1A\rnews\x1b[K\na\x1b[K\n");
   EXPECT_EQ(Redraw({"a"}, {}, {}), "\x1b[1A\r\x1b[J");
   EXPECT_EQ(Redraw({}, {}, {"news"}), "news\n");
+}
+
+// Textualize/rich#2139: flicker and remainders in tmux.
+TEST(Redraw, TakesAwayWhatANarrowerWindowHasWrapped) {
+  EXPECT_EQ(Redraw({"0123456789", "ab"}, {"c"}, {}, 4), "\x1b[4A\r\x1b[Jc\x1b[K\n\x1b[J");
+  EXPECT_EQ(Redraw({"日本語", "ab"}, {"c", "d"}, {}, 6), "\x1b[2A\rc\x1b[K\nd\x1b[K\n");
 }
 
 }  // namespace

@@ -68,6 +68,7 @@ TEST_F(LifeOfJobs, ALeaseCarriesTheTrainersJob) {
   EXPECT_EQ(lease.lease, Millis(12000));
 }
 
+// ray-project/ray#3348: trials shown as running that are not.
 TEST_F(LifeOfJobs, HeartbeatsKeepALeaseAndSilenceLosesIt) {
   const LeaseReply lease = Leased();
   const HeldAttempt held{lease.job_id, lease.attempt, {5, 50, 100, 2.5}};

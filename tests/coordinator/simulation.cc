@@ -11,6 +11,7 @@ namespace gyre {
 namespace {
 
 constexpr int64_t kSteps = 6;
+constexpr int64_t kJobs = 6;
 constexpr Millis kFaultsUntil{90'000};
 constexpr Millis kTooLate{1'000'000};
 constexpr Millis kCallTimeout{2000};
@@ -46,6 +47,7 @@ std::string Simulation::Run() {
     StartWorker(i);
   }
   After(Between(100, 5000), [this] { Faults(); });
+  After(Between(100, 5000), [this] { Person(); });
   while (failure_.empty() && now_ < kTooLate && !AllEnded()) {
     const Happening next = happenings_.top();
     happenings_.pop();
@@ -115,6 +117,47 @@ void Simulation::Faults() {
       });
     }
   }
+}
+
+bool Simulation::Ask(Run_ run) {
+  if (coordinator_ == nullptr) return false;
+  Status answer = Internal("no answer");
+  Execute({{std::move(run), [&](const Status& status) { answer = status; }}});
+  return answer.ok();
+}
+
+void Simulation::Person() {
+  if (now_ >= kFaultsUntil) return WantAll();
+  After(Between(500, 10'000), [this] { Person(); });
+  const Target job{"", Between(1, kJobs).count()};
+  const Target target = Between(0, 1).count() == 0 ? Target{"s"} : job;
+  const auto change = [&](auto call) {
+    return Ask([this, call, target](const Moment& at) {
+      return (coordinator_.get()->*call)(target, at).status();
+    });
+  };
+  switch (Between(0, 3).count()) {
+    case 0:
+      pauses += change(&Coordinator::Pause) ? 1 : 0;
+      return;
+    case 1:
+      retried += change(&Coordinator::Retry) ? 1 : 0;
+      return;
+    default:
+      (void)change(&Coordinator::Resume);
+  }
+}
+
+// Until it is heard; and again if the sweep has paused itself since.
+void Simulation::WantAll() {
+  After(Millis(1000), [this] { WantAll(); });
+  if (wants_all_ && !Ask([this](const Moment&) -> Status {
+        GYRE_ASSIGN_OR_RETURN(const SweepReply sweep, coordinator_->GetSweep("s"));
+        return sweep.sweep.intent == SweepIntent::kPaused ? OkStatus() : NotFound("it goes on");
+      })) {
+    return;
+  }
+  wants_all_ |= Ask([this](const Moment& at) { return coordinator_->Retry({"s"}, at).status(); });
 }
 
 bool Simulation::IsAlive(const Thread& thread) {
@@ -253,6 +296,11 @@ void Simulation::TakeLease(const LeaseReply& lease) {
   if (lease.attempt <= newest) Fail("an attempt number was granted twice");
   newest = lease.attempt;
   if (finished_.contains(lease.job_id)) Fail("a finished job was granted");
+  const Result<JobReply> job = coordinator_->GetJob(lease.job_id, Now());
+  const Result<SweepReply> sweep = coordinator_->GetSweep("s");
+  if (!job.ok() || !sweep.ok() || job->job.paused || sweep->sweep.intent == SweepIntent::kPaused) {
+    Fail("a paused job was granted");
+  }
   if (lease.checkpoint_hash.empty()) return;
   ++resumed;
   if (!objects_.contains(lease.checkpoint_hash))
@@ -272,7 +320,11 @@ void Simulation::Begin(const Thread& agent, const LeaseReply& lease) {
 void Simulation::Train(const Thread& thread) {
   FakeWorker& worker = Of(thread);
   if (worker.stop) return Finish(thread, AttemptOutcome::kStopped);
-  if (Chance(0.02)) return Finish(thread, AttemptOutcome::kFailed);
+  if (Chance(0.02)) return Finish(thread, AttemptOutcome::kFailed, "out of luck", "INTERNAL");
+  if (Chance(0.02)) {
+    ++memory_failures;
+    return Finish(thread, AttemptOutcome::kFailed, "no more memory", "RESOURCE_EXHAUSTED");
+  }
   if (worker.step == kSteps) {
     return Save(thread, true, [=, this] { Finish(thread, AttemptOutcome::kSucceeded); });
   }
@@ -333,12 +385,14 @@ void Simulation::Save(const Thread& thread, bool weights_only, std::function<voi
       });
 }
 
-void Simulation::Finish(const Thread& thread, AttemptOutcome outcome) {
+void Simulation::Finish(const Thread& thread, AttemptOutcome outcome, const std::string& error,
+                        const std::string& code) {
   FinishAttemptCall call;
   call.attempt = Ref(thread);
   call.outcome = outcome;
   call.last_sequence = Of(thread).sequence;
-  call.error = outcome == AttemptOutcome::kFailed ? "out of luck" : "";
+  call.error = error;
+  call.error_code = code;
   Insist(
       thread,
       [this, call](const Moment& at) { return coordinator_->FinishAttempt(call, at).status(); },
@@ -390,6 +444,10 @@ void Simulation::CheckEnd() {
     } else if (finished_.contains(job) || jobs->Text(2).empty()) {
       Fail("job " + std::to_string(job) + " ended as " + jobs->Text(1) + ": " + jobs->Text(2));
     }
+  }
+  auto memory = database.Prepare("SELECT count(*) FROM jobs WHERE memory_failures > 2");
+  if (!memory.ok() || !*memory->Step() || memory->Int(0) != 0) {
+    Fail("a job was tried again and again for want of memory");
   }
   auto strange = database.Prepare(
       "SELECT count(*) FROM events WHERE kind = 'nondeterminism' UNION ALL "

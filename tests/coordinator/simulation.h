@@ -6,7 +6,8 @@
 // Workers behave as worker/ does: an agent that registers, sends heartbeats and asks for work, and
 // an attempt's thread that reports in order, each call sent again until it is answered. The network
 // loses, delays, doubles and reorders; workers and the coordinator are killed; workers are cut off;
-// the disk is full for a while.
+// the disk is full for a while. Trainers fail and run out of memory; a person pauses, resumes and
+// retries the sweep and its jobs, and in the end wants all of it.
 
 #include <filesystem>
 #include <functional>
@@ -32,6 +33,7 @@ class Simulation {
 
   // That the faults did happen.
   int restarts = 0, deaths = 0, cuts = 0, full_disks = 0, resumed = 0, refused = 0;
+  int pauses = 0, retried = 0, memory_failures = 0;
 
  private:
   struct Happening {
@@ -71,6 +73,10 @@ class Simulation {
   void Execute(const std::vector<Call>& calls);
   void StartCoordinator();
   void Faults();
+  void Person();
+  void WantAll();
+  /// One call of a person, who is not told if nobody answers.
+  bool Ask(Run_ run);
   void Fail(const std::string& what);
   void CheckStep();
   void CheckEnd();
@@ -99,7 +105,8 @@ class Simulation {
   void Train(const Thread& thread);
   void Report(const Thread& thread);
   void Save(const Thread& thread, bool weights_only, std::function<void()> then);
-  void Finish(const Thread& thread, AttemptOutcome outcome);
+  void Finish(const Thread& thread, AttemptOutcome outcome, const std::string& error = "",
+              const std::string& code = "");
   void Drop(FakeWorker& worker) { worker.lease = {}; }
 
   std::mt19937_64 random_;
@@ -113,6 +120,7 @@ class Simulation {
   std::set<std::pair<int64_t, int64_t>> acknowledged_;  // points: job, step
   std::set<int64_t> finished_;                          // jobs whose success was acknowledged
   std::map<int64_t, int> newest_attempt_;               // by job
+  bool wants_all_ = false;                              // the person has said so, and was heard
   std::string failure_;
 };
 

@@ -18,6 +18,7 @@ TEST(SimulationTest, WhateverBreaksTheSweepComesOutTheSame) {
     ASSERT_EQ(std::sscanf(given, "%lu,%lu", &first, &count), 2) << given;
   }
   int restarts = 0, deaths = 0, cuts = 0, full_disks = 0, resumed = 0, refused = 0;
+  int pauses = 0, retried = 0, memory_failures = 0;
   const std::filesystem::path folder = FreshFolder("simulation");
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const std::filesystem::path run = folder / std::to_string(seed);
@@ -32,6 +33,9 @@ TEST(SimulationTest, WhateverBreaksTheSweepComesOutTheSame) {
     full_disks += simulation.full_disks;
     resumed += simulation.resumed;
     refused += simulation.refused;
+    pauses += simulation.pauses;
+    retried += simulation.retried;
+    memory_failures += simulation.memory_failures;
     std::filesystem::remove_all(run);
   }
   std::filesystem::remove_all(folder);
@@ -43,6 +47,9 @@ TEST(SimulationTest, WhateverBreaksTheSweepComesOutTheSame) {
   EXPECT_GT(full_disks, 50);
   EXPECT_GT(resumed, 50);
   EXPECT_GT(refused, 5);
+  EXPECT_GT(pauses, 50);
+  EXPECT_GT(retried, 20);
+  EXPECT_GT(memory_failures, 10);
 }
 
 }  // namespace

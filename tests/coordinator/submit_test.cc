@@ -193,6 +193,8 @@ TEST_F(Submitting, ARestartKeepsLeasesAndTheirWorkersGoOn) {
   EXPECT_EQ(Sweep("s").jobs.succeeded, 1);
 }
 
+// It4innovations/hyperqueue#764: a job that the other side does not know is waited for for ever.
+// Here an attempt that nobody speaks for any more is over after a grace, and its job free.
 TEST_F(Submitting, AfterARestartSilenceStillLoses) {
   ASSERT_TRUE(Submit(MakeSweep("s", 1, 1)).ok());
   ASSERT_TRUE(Register("w", "w1").ok());

@@ -46,6 +46,8 @@ constexpr const char* kFinalWeights =
     "SELECT v.name, j.seed, c.step, c.hash FROM checkpoints c JOIN jobs j ON j.id = c.job_id "
     "JOIN variants v ON v.id = j.variant_id WHERE c.weights_only ORDER BY 1, 2";
 
+// It4innovations/hyperqueue#249, It4innovations/hyperqueue#978: a server that is started anew has
+// lost jobs, and its workers are orphans.
 TEST_F(KillTest, ASweepThatIsKilledAgainAndAgainEndsAsIfNothingHadHappened) {
   const auto sweep = WriteSweep("wheel"), undisturbed = folder_ / "undisturbed.db";
   ASSERT_EQ(Gyre({"run", sweep, "--db", undisturbed, "--slots", "2"}, "undisturbed", "run.log")

@@ -43,6 +43,8 @@ TEST_F(StopTest, ACanceledSweepsTrainersStopAndTheWorkerTakesOtherWork) {
   EXPECT_TRUE(Await([&] { return Count("attempts WHERE state = 'SUCCEEDED'") >= 1; }));
 }
 
+// skypilot-org/skypilot#10155, skypilot-org/skypilot#10157: a control plane that cannot be reached
+// costs a healthy job. skypilot-org/skypilot#6133: what finished meanwhile is run again.
 TEST_F(StopTest, TrainingGoesOnWhileTheCoordinatorIsAwayAndNothingIsLost) {
   const std::vector<int> trainers = ChildrenOf(workers_[0].pid());
   coordinator_->Signal(SIGTERM);

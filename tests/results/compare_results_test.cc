@@ -160,6 +160,8 @@ TEST(CompareResults, AsOfTokensBudgetsAndTokensHaveToBeEqual) {
                     Contains("D: not compared, it trains on 2000 tokens and A on 1000 tokens")));
 }
 
+// optuna/optuna-dashboard#108, ray-project/ray#9103, mlflow/mlflow#3406, G-Research/fasttrackml#435:
+// NaN breaks the page, the JSON or the sorting.
 TEST(CompareResults, DivergedFailedAndUnfinishedSeedsAreLeftOutAndSaid) {
   SeedResult diverged = InState(2, "SUCCEEDED");
   diverged.diverged = true;
