@@ -50,5 +50,15 @@ TEST_F(FilesTest, ALockHasOneHolder) {
   EXPECT_TRUE(FileLock::TryAcquire(folder_ / "lock").ok());
 }
 
+TEST_F(FilesTest, AHolderMayRemoveTheFileAndTheNextOneHasANewOne) {
+  auto first = FileLock::TryAcquire(folder_ / "lock");
+  ASSERT_TRUE(first.ok());
+  std::filesystem::remove(folder_ / "lock");
+  const auto second = FileLock::TryAcquire(folder_ / "lock");
+  ASSERT_TRUE(second.ok());
+  { FileLock moved = *std::move(first); }  // the old one frees nothing
+  EXPECT_EQ(FileLock::TryAcquire(folder_ / "lock").status().code(), StatusCode::kUnavailable);
+}
+
 }  // namespace
 }  // namespace gyre
