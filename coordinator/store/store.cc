@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <fstream>
 #include <utility>
 
@@ -166,6 +167,18 @@ Result<std::vector<WorkerRecord>> LoadWorkers(const Database& database) {
   }
 }
 
+// On a small disk the write-ahead log may not take what the database needs to grow by: once it has,
+// neither can be written any more.
+Status LimitLog(const Database& database, const std::filesystem::path& path) {
+  constexpr uintmax_t kPageBytes = 4096, kUsualPages = 1000, kFewestPages = 16, kPartOfDisk = 8;
+  std::error_code error;
+  const auto space = std::filesystem::space(std::filesystem::absolute(path).parent_path(), error);
+  if (error) return OkStatus();
+  const uintmax_t pages =
+      std::clamp(space.capacity / kPartOfDisk / kPageBytes, kFewestPages, kUsualPages);
+  return database.Execute("PRAGMA wal_autocheckpoint=" + std::to_string(pages));
+}
+
 // Before anything is written, also beside it: a file that is somebody else's stays as it is.
 Status CheckIsDatabase(const std::filesystem::path& path) {
   std::error_code error;
@@ -194,6 +207,7 @@ Result<std::unique_ptr<Store>> Store::Open(const std::filesystem::path& path) {
   if (Status status = MigrateSchema(database); !status.ok()) {
     return status.WithContext("cannot use the database " + path.string());
   }
+  GYRE_RETURN_IF_ERROR(LimitLog(database, path));
   return std::unique_ptr<Store>(new Store(path, *std::move(lock), std::move(database)));
 }
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <sqlite3.h>
+#include <sys/mount.h>
 
 #include <fstream>
 
@@ -9,6 +10,7 @@
 #include "coordinator/store/event_reader.h"
 #include "coordinator/store/schema.h"
 #include "tests/coordinator/harness.h"
+#include "tests/small_disk.h"
 
 namespace gyre {
 namespace {
@@ -85,6 +87,30 @@ TEST_F(StoreTest, EveryTableAndColumnExplainsItself) {
   for (const char* view : {"curves", "final", "comparison", "frequencies", "failures"}) {
     EXPECT_TRUE((*store)->database().Prepare(std::string("SELECT * FROM ") + view).ok()) << view;
   }
+}
+
+TEST_F(StoreTest, ASmallDiskThatWasFullIsWrittenAgainWhenThereIsRoom) {
+  const SmallDisk disk(folder_ / "small", size_t{3} << 20);
+  if (!disk.mounted()) GTEST_SKIP() << "needs to be root";
+  auto opened = Store::Open(folder_ / "small" / "results.db");
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  Store& store = **opened;
+  EventRecord event{.kind = "checkpoint_saved"};
+  event.details = "\"" + std::string(2000, 'x') + "\"";
+  const auto append = [&]() -> Status {
+    GYRE_RETURN_IF_ERROR(store.Begin());
+    GYRE_RETURN_IF_ERROR(store.Append(event, kWallStart).status());
+    return store.Commit();
+  };
+  int written = 0;
+  while (append().ok() && written < 5000) ++written;
+  store.Rollback();
+  store.ShrinkLog();
+  // The disk went to the database, not to its log.
+  EXPECT_GT(written, 500);
+  const char* more = "size=4m";
+  ASSERT_EQ(mount(nullptr, (folder_ / "small").c_str(), nullptr, MS_REMOUNT, more), 0);
+  EXPECT_TRUE(append().ok());
 }
 
 TEST_F(StoreTest, ViewsNeedNoMathFunctions) {
