@@ -249,6 +249,23 @@ TEST_F(TokenizedTest, AnotherTrainingTextIsAnotherTokenizerAlsoForTheSameValidat
   EXPECT_EQ(FindDataset(home_, request).status().code(), StatusCode::kNotFound);
 }
 
+// Each document has a character of its own, and the fault says how many there were.
+TEST_F(TokenizedTest, NothingThatIsHeldOutIsTrainedOn) {
+  for (char c = 'a'; c <= 'z'; ++c) Write(std::string("texts/") + c + ".txt", std::string(50, c));
+  const auto train = PrepareDataset(home_, {Path("texts"), "train", "bytes", 0.3}, {});
+  ASSERT_TRUE(train.ok()) << train.status();
+  ASSERT_LT(train->documents, 26);
+  DataConfig data = Data(Path("texts"));
+  data.tokenizer = {{"train", "bpe"}, {"vocab_size", 260}};
+  data.holdout = 0.3;
+  const JobDatasetRequests requests = RequestsOf(data);
+  for (const DatasetRequest& request :
+       {requests.train[0].request, requests.validation.at(0).second}) {
+    EXPECT_THAT(PrepareDataset(home_, request, {}).status().message(),
+                HasSubstr("has " + std::to_string(train->documents) + " different characters"));
+  }
+}
+
 TEST_F(TokenizedTest, AGivenModelIsKnownByItsContent) {
   Write("a.txt", Prose(1, 900));
   const auto model = TrainSentencePiece(Lines(Prose(7, 900)), 310);
