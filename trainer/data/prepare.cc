@@ -124,11 +124,10 @@ Result<DatasetInfo> PrepareDataset(const fs::path& home, const DatasetRequest& r
     return InvalidArgument("a package file was given, but " + JsonText(request.source) +
                            " is not one corpus that comes from a package");
   }
-  GYRE_ASSIGN_OR_RETURN(const auto tokenizer,
-                        PrepareTokenizer(home, resolved.tokenizer, progress, options));
-  GYRE_ASSIGN_OR_RETURN(
-      TextReader reader,
-      TextReader::Create(home, &resolved.text, resolved.holdout, &progress, &options));
+  Preparation preparation{home, progress, options};
+  GYRE_ASSIGN_OR_RETURN(const auto tokenizer, PrepareTokenizer(resolved.tokenizer, &preparation));
+  GYRE_ASSIGN_OR_RETURN(TextReader reader,
+                        TextReader::Create(&resolved.text, resolved.holdout, &preparation));
   GYRE_ASSIGN_OR_RETURN(Parts parts, Parts::Create(home, tokenizer.get(), request.part != "all"));
   GYRE_RETURN_IF_ERROR(reader.Read("tokenizing", &parts));
   if (parts.writer(request.part).documents() == 0) {

@@ -92,19 +92,20 @@ Status AddCorpus(const std::vector<std::string>& documents, bool held_out, PartS
 
 }  // namespace
 
-Result<TextReader> TextReader::Create(const std::filesystem::path& home, const RequestedText* text,
-                                      double holdout, const ProgressFn* progress,
-                                      const PrepareOptions* options) {
-  TextReader reader(text, progress, options);
+Result<TextReader> TextReader::Create(const RequestedText* text, double holdout,
+                                      Preparation* preparation) {
+  TextReader reader(text, preparation);
+  const auto& [home, progress, options, corpora] = *preparation;
   for (const BuiltInCorpus* corpus : text->corpora) {
+    if (corpora.contains(corpus->name)) continue;
     GYRE_ASSIGN_OR_RETURN(CorpusText read,
-                          ReadBuiltInCorpus(*corpus, home, options->package, *progress));
-    reader.corpora_.push_back(std::move(read));
+                          ReadBuiltInCorpus(*corpus, home, options.package, progress));
+    preparation->corpora.emplace(corpus->name, std::move(read));
   }
-  if (*progress && !text->files.empty()) {
-    (*progress)("reading " + (text->files.size() == 1
-                                  ? text->files[0].path.string()
-                                  : std::to_string(text->files.size()) + " files"));
+  if (progress && !text->files.empty()) {
+    progress("reading " + (text->files.size() == 1
+                               ? text->files[0].path.string()
+                               : std::to_string(text->files.size()) + " files"));
   }
   if (holdout > 0 && !text->files.empty()) GYRE_RETURN_IF_ERROR(reader.Survey(holdout));
   return reader;
@@ -130,7 +131,8 @@ Status TextReader::Survey(double holdout) {
 }
 
 Status TextReader::Read(const std::string& what, PartSink* sink) {
-  for (const CorpusText& corpus : corpora_) {
+  for (const BuiltInCorpus* own : text_->corpora) {
+    const CorpusText& corpus = preparation_->corpora.at(own->name);
     GYRE_RETURN_IF_ERROR(AddCorpus(corpus.train, false, sink));
     GYRE_RETURN_IF_ERROR(AddCorpus(corpus.validation, true, sink));
   }
@@ -148,7 +150,7 @@ Status TextReader::ReadFiles(const std::string& what, PartSink* sink) {
     const size_t documents = splitter.documents();
     GYRE_RETURN_IF_ERROR(ReadDocuments(file, &splitter, [&](uint64_t position) {
       bytes.done = before + position;
-      if (options_->on_bytes) options_->on_bytes(bytes);
+      if (preparation_->options.on_bytes) preparation_->options.on_bytes(bytes);
     }));
     bytes.done = before + file.size;
     if (splitter.documents() > documents) continue;
@@ -161,9 +163,9 @@ Status TextReader::ReadFiles(const std::string& what, PartSink* sink) {
     return InvalidArgument("all " + std::to_string(text_->files.size()) +
                            " files are empty, the first is " + text_->files[0].path.string());
   }
-  if (empty > 0 && *progress_ && !std::exchange(said_empty_, true)) {
-    (*progress_)(std::to_string(empty) + " empty files left out, the first is " +
-                 first_empty->path.string());
+  if (empty > 0 && preparation_->progress && !std::exchange(said_empty_, true)) {
+    preparation_->progress(std::to_string(empty) + " empty files left out, the first is " +
+                           first_empty->path.string());
   }
   return OkStatus();
 }

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,14 @@
 #include "trainer/data/requested_text.h"
 
 namespace gyre {
+
+/// What the readers of one preparation share.
+struct Preparation {
+  const std::filesystem::path& home;
+  const ProgressFn& progress;
+  const PrepareOptions& options;
+  std::map<std::string, CorpusText> corpora = {};  // our own, by name: fetched once
+};
 
 class PartSink {
  public:
@@ -25,25 +34,22 @@ class PartSink {
 class TextReader {
  public:
   /// Fetches what is to be fetched. With 0 < holdout < 1 files are read once, for which documents
-  /// are held out depends on all of them; with 0 nothing of them is. `text`, `progress` and
-  /// `options` outlive the reader.
-  static Result<TextReader> Create(const std::filesystem::path& home, const RequestedText* text,
-                                   double holdout, const ProgressFn* progress,
-                                   const PrepareOptions* options);
+  /// are held out depends on all of them; with 0 nothing of them is. `text` and `preparation`
+  /// outlive the reader.
+  static Result<TextReader> Create(const RequestedText* text, double holdout,
+                                   Preparation* preparation);
 
   /// INVALID_ARGUMENT: a file that is named itself is empty, or all are; else as ReadDocuments().
   Status Read(const std::string& what, PartSink* sink);
 
  private:
-  TextReader(const RequestedText* text, const ProgressFn* progress, const PrepareOptions* options)
-      : text_(text), progress_(progress), options_(options) {}
+  TextReader(const RequestedText* text, Preparation* preparation)
+      : text_(text), preparation_(preparation) {}
   Status Survey(double holdout);
   Status ReadFiles(const std::string& what, PartSink* sink);
 
   const RequestedText* text_;
-  const ProgressFn* progress_;
-  const PrepareOptions* options_;
-  std::vector<CorpusText> corpora_;
+  Preparation* preparation_;
   std::vector<bool> held_out_;  // of the files' documents; empty: none
   uint64_t tail_ = 0;           // of a single document: where the part begins that is held out
   bool has_tail_ = false, said_empty_ = false;

@@ -10,7 +10,6 @@
 #include "trainer/data/requested_text.h"
 #include "trainer/data/sentencepiece.h"
 #include "trainer/data/text_chunks.h"
-#include "trainer/data/text_reader.h"
 
 namespace gyre {
 namespace {
@@ -105,34 +104,32 @@ class Sampler : public PartSink {
   std::vector<std::string>* lines_;
 };
 
-Result<std::string> Train(const fs::path& home, int vocab_size,
-                          const std::vector<TrainingText>& texts, const ProgressFn& progress,
-                          const PrepareOptions& options) {
+Result<std::string> Train(int vocab_size, const std::vector<TrainingText>& texts,
+                          Preparation* preparation) {
   double weights = 0;
   for (const TrainingText& text : texts) weights += text.weight;
   std::vector<std::string> lines;
   for (const TrainingText& text : texts) {
     GYRE_ASSIGN_OR_RETURN(TextReader reader,
-                          TextReader::Create(home, &text.text, text.holdout, &progress, &options));
+                          TextReader::Create(&text.text, text.holdout, preparation));
     Measure measure(text.part);
     GYRE_RETURN_IF_ERROR(reader.Read("measuring", &measure));
     const double wanted = static_cast<double>(kTokenizerSampleBytes) * text.weight / weights;
     Sampler sampler(measure, static_cast<uint64_t>(std::max(wanted, 1.0)), &lines);
     GYRE_RETURN_IF_ERROR(reader.Read("sampling", &sampler));
   }
-  if (progress) {
+  if (preparation->progress) {
     size_t bytes = 0;
     for (const std::string& line : lines) bytes += line.size();
-    progress("training a tokenizer of " + std::to_string(vocab_size) + " pieces on " +
-             std::to_string(bytes) + " bytes");
+    preparation->progress("training a tokenizer of " + std::to_string(vocab_size) + " pieces on " +
+                          std::to_string(bytes) + " bytes");
   }
   return TrainSentencePiece(lines, vocab_size);
 }
 
-Result<std::unique_ptr<Tokenizer>> FindOrTrain(const fs::path& home,
-                                               const TokenizerRequest& request,
-                                               const ProgressFn& progress,
-                                               const PrepareOptions& options) {
+Result<std::unique_ptr<Tokenizer>> FindOrTrain(const TokenizerRequest& request,
+                                               Preparation* preparation) {
+  const fs::path& home = preparation->home;
   GYRE_ASSIGN_OR_RETURN(const std::vector<TrainingText> texts, TextsOf(home, request));
   const fs::path folder = home / "tokenizers";
   Json key = {{"train", "bpe"}, {"vocab_size", request.vocab_size}, {"on", Json::array()}};
@@ -145,8 +142,7 @@ Result<std::unique_ptr<Tokenizer>> FindOrTrain(const fs::path& home,
     auto model = ReadFile(folder / (hash + ".model"), kMaxTokenizerModelBytes);
     if (model.ok() && Sha256Hex(*model) == hash) return OpenSentencePiece(*std::move(model), hash);
   }
-  GYRE_ASSIGN_OR_RETURN(std::string model,
-                        Train(home, request.vocab_size, texts, progress, options));
+  GYRE_ASSIGN_OR_RETURN(std::string model, Train(request.vocab_size, texts, preparation));
   const std::string hash = Sha256Hex(model);
   GYRE_RETURN_IF_ERROR(MakeFolders(folder));
   GYRE_RETURN_IF_ERROR(WriteFileAtomically(folder / (hash + ".model"), model));
@@ -179,17 +175,15 @@ Result<std::string> TokenizerStamp(const fs::path& home, const TokenizerRequest&
   return std::string();
 }
 
-Result<std::unique_ptr<Tokenizer>> PrepareTokenizer(const fs::path& home,
-                                                    const TokenizerRequest& request,
-                                                    const ProgressFn& progress,
-                                                    const PrepareOptions& options) {
+Result<std::unique_ptr<Tokenizer>> PrepareTokenizer(const TokenizerRequest& request,
+                                                    Preparation* preparation) {
   switch (request.kind) {
     case TokenizerKind::kModel: {
       GYRE_ASSIGN_OR_RETURN(std::string model, ReadModel(request.path));
       return OpenSentencePiece(std::move(model), request.path);
     }
     case TokenizerKind::kTrained:
-      return FindOrTrain(home, request, progress, options);
+      return FindOrTrain(request, preparation);
     case TokenizerKind::kIds:
       return MakeIdTokenizer(request.vocab_size, request.document_start);
     case TokenizerKind::kBytes:

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "trainer/data/dataset.h"
+#include "trainer/data/text_reader.h"
 #include "trainer/data/tokenizer.h"
 #include "trainer/data/tokenizer_request.h"
 
@@ -25,10 +25,8 @@ Result<std::string> TokenizerStamp(const std::filesystem::path& home,
 /// Finds, opens or trains it. NOT_FOUND: no such file; INVALID_ARGUMENT: not a model, or one that
 /// cannot be trained on its text; UNIMPLEMENTED: not in this build; else as PrepareDataset() has
 /// it.
-Result<std::unique_ptr<Tokenizer>> PrepareTokenizer(const std::filesystem::path& home,
-                                                    const TokenizerRequest& request,
-                                                    const ProgressFn& progress,
-                                                    const PrepareOptions& options);
+Result<std::unique_ptr<Tokenizer>> PrepareTokenizer(const TokenizerRequest& request,
+                                                    Preparation* preparation);
 
 /// The vocabulary of the model in a file. As above.
 Result<int> ModelFileVocabulary(const std::string& path);
