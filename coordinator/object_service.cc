@@ -47,7 +47,9 @@ grpc::Status ObjectServiceAdapter::FindMissing(grpc::ServerContext* context,
     bool held = store_.Has(*ref);
     if (held && request->verify()) {
       if (context->IsCancelled()) return grpc::Status::CANCELLED;
-      const Status status = store_.Verify(*ref);
+      const Status status = store_.Verify(*ref, stop_.get_token());
+      if (status.code() == StatusCode::kCancelled)
+        return ToGrpcStatus(Unavailable("the coordinator is shutting down"));
       held = status.code() != StatusCode::kDataLoss;
       if (!held) {
         LogError(status.message() + "; it is thrown away");
@@ -97,7 +99,7 @@ Status ObjectServiceAdapter::Receive(grpc::ServerReader<v1::PutRequest>& reader)
     GYRE_ASSIGN_OR_RETURN(const FileChunk chunk, FromProto(message.chunk()));
     GYRE_RETURN_IF_ERROR(incoming.Append(chunk));
   }
-  const Status status = incoming.Finish();
+  const Status status = incoming.Finish(stop_.get_token());
   if (status.code() == StatusCode::kDataLoss) LogWarning(status.message());
   return status;
 }

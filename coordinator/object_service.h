@@ -6,6 +6,7 @@
 // everybody else.
 
 #include <atomic>
+#include <stop_token>
 
 #include "gyre/v1/object_service.grpc.pb.h"
 #include "objects/object_store.h"
@@ -15,6 +16,9 @@ namespace gyre {
 class ObjectServiceAdapter final : public v1::ObjectService::Service {
  public:
   explicit ObjectServiceAdapter(ObjectStore store) : store_(std::move(store)) {}
+
+  /// Breaks off what reads a whole object; from any thread.
+  void Stop() { stop_.request_stop(); }
 
   grpc::Status FindMissing(grpc::ServerContext* context, const v1::FindMissingRequest* request,
                            v1::FindMissingResponse* response) override;
@@ -29,6 +33,7 @@ class ObjectServiceAdapter final : public v1::ObjectService::Service {
   Status Send(const v1::GetRequest& request, grpc::ServerWriter<v1::GetResponse>& writer) const;
 
   const ObjectStore store_;
+  std::stop_source stop_;
   std::atomic<int> transfers_{0};
   std::atomic<bool> full_{false};  // said already that the disk is
 };

@@ -164,6 +164,7 @@ void CoordinatorServer::Shutdown() {
   parts_->http.reset();
   // Streams and waiting calls first: a server with an open one would wait for it.
   if (parts_->feed != nullptr) parts_->feed->Stop();
+  if (parts_->objects != nullptr) parts_->objects->Stop();
   if (parts_->keeper != nullptr) parts_->keeper->Stop();
   if (parts_->loop != nullptr) parts_->loop->Stop();
   if (parts_->server != nullptr) {

@@ -151,7 +151,7 @@ Status IncomingObject::Append(const FileChunk& chunk) {
   return OkStatus();
 }
 
-Status IncomingObject::Verify() const {
+Status IncomingObject::Verify(const std::stop_token& stop) const {
   for (const ObjectFile& file : files_) {
     const auto known = offsets_.find(file.name);
     if (known == offsets_.end() || known->second != file.bytes)
@@ -164,14 +164,17 @@ Status IncomingObject::Verify() const {
     if (hash != file.sha256)
       return DataLoss("the file " + file.name + " of " + ToString(ref_) + " came damaged");
   }
-  const Status status = inside_.Verify(ref_);
-  if (status.ok() || status.code() == StatusCode::kResourceExhausted) return status;
+  const Status status = inside_.Verify(ref_, stop);
+  if (status.ok() || status.code() == StatusCode::kResourceExhausted ||
+      status.code() == StatusCode::kCancelled) {
+    return status;
+  }
   return DataLoss("what came as " + ToString(ref_) + " has another content (" + status.message() +
                   ")");
 }
 
-Status IncomingObject::Finish() {
-  if (Status status = Verify(); !status.ok()) {
+Status IncomingObject::Finish(std::stop_token stop) {
+  if (Status status = Verify(stop); !status.ok()) {
     if (status.code() == StatusCode::kDataLoss) Discard();
     return status;
   }

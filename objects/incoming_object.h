@@ -8,6 +8,7 @@
 // One thread.
 
 #include <filesystem>
+#include <stop_token>
 #include <vector>
 
 #include "base/files.h"
@@ -37,14 +38,14 @@ class IncomingObject {
 
   /// Verifies, makes it durable and gives it its name; a damaged one of that name is replaced. Call
   /// once. FAILED_PRECONDITION: not all has come. DATA_LOSS: the content is not what the names say;
-  /// all of it is thrown away.
-  Status Finish();
+  /// all of it is thrown away. CANCELLED: `stop`; what has come stays.
+  Status Finish(std::stop_token stop = {});
 
  private:
   IncomingObject(ObjectStore store, ObjectRef ref, std::vector<ObjectFile> files,
                  std::filesystem::path folder, FileLock lock);
   Status Prepare();
-  Status Verify() const;
+  Status Verify(const std::stop_token& stop) const;
   Status MoveIntoPlace();
   void Discard();
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <set>
+#include <utility>
 
 #include "base/files.h"
 #include "base/hash.h"
@@ -75,12 +76,13 @@ Status CheckObjectFiles(const ObjectRef& ref, const std::vector<ObjectFile>& fil
   return OkStatus();
 }
 
-Result<std::string> Sha256OfFile(const fs::path& path) {
+Result<std::string> Sha256OfFile(const fs::path& path, std::stop_token stop) {
   const OpenFile file(path);
   if (file.fd < 0) return ErrnoStatus(errno, "cannot open " + path.string());
   Sha256 hash;
   std::string buffer(kChunkBytes, '\0');
   for (int64_t offset = 0;;) {
+    if (stop.stop_requested()) return Cancelled("broken off while reading " + path.string());
     GYRE_ASSIGN_OR_RETURN(const size_t got,
                           ReadAt(file, buffer.data(), buffer.size(), offset, path));
     hash.Update(buffer.data(), got);
@@ -108,13 +110,14 @@ void ObjectStore::Touch(const ObjectRef& ref) const {
   (void)utimensat(AT_FDCWD, PathOf(ref).c_str(), nullptr, 0);  // then it is as old as it is
 }
 
-Status ObjectStore::Verify(const ObjectRef& ref) const {
+Status ObjectStore::Verify(const ObjectRef& ref, std::stop_token stop) const {
+  if (stop.stop_requested()) return Cancelled("broken off before reading the " + ToString(ref));
   if (!IsObjectHash(ref.hash)) return NotFound("there is no " + ToString(ref));
   if (ref.kind == ObjectKind::kDataset) {
     GYRE_ASSIGN_OR_RETURN(const Dataset dataset, Dataset::Open(root_, ref.hash));
     return dataset.Verify();
   }
-  GYRE_ASSIGN_OR_RETURN(const std::string hash, Sha256OfFile(PathOf(ref)));
+  GYRE_ASSIGN_OR_RETURN(const std::string hash, Sha256OfFile(PathOf(ref), std::move(stop)));
   if (hash == ref.hash) return OkStatus();
   return DataLoss(PathOf(ref).string() + " is damaged: its content has another hash");
 }

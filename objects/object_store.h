@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,8 +45,8 @@ struct FileChunk {
 /// INVALID_ARGUMENT unless these may be the files of such a thing: plain names, each once, few.
 Status CheckObjectFiles(const ObjectRef& ref, const std::vector<ObjectFile>& files);
 
-/// Of a whole file. NOT_FOUND and what else the system says.
-Result<std::string> Sha256OfFile(const std::filesystem::path& path);
+/// Of a whole file. CANCELLED: `stop`. NOT_FOUND and what else the system says.
+Result<std::string> Sha256OfFile(const std::filesystem::path& path, std::stop_token stop = {});
 
 class ObjectStore {
  public:
@@ -60,8 +61,9 @@ class ObjectStore {
   bool Has(const ObjectRef& ref) const;
   /// Makes it as young as if it had come now, so that nobody takes it for garbage.
   void Touch(const ObjectRef& ref) const;
-  /// Reads all of it. DATA_LOSS: the content is not what the name says. NOT_FOUND.
-  Status Verify(const ObjectRef& ref) const;
+  /// Reads all of it. DATA_LOSS: the content is not what the name says. NOT_FOUND. CANCELLED:
+  /// `stop` (of data sets, only before it begins).
+  Status Verify(const ObjectRef& ref, std::stop_token stop = {}) const;
   /// What is not there is gone already.
   Status Remove(const ObjectRef& ref) const;
 

@@ -110,7 +110,7 @@ class GrpcObjectClient : public ObjectClient {
     ToProto(ref, request.mutable_ref());
     ToProto(OffsetsOfIncoming(into, ref), request.mutable_have());
     GYRE_ASSIGN_OR_RETURN(const auto stub, Stub());
-    CallContext call(*channel_, kTransferDeadline, std::move(stop));
+    CallContext call(*channel_, kTransferDeadline, stop);
     const auto reader = stub->Get(call.get(), request);
     v1::GetResponse message;
     if (!reader->Read(&message)) {
@@ -131,7 +131,7 @@ class GrpcObjectClient : public ObjectClient {
     const Status answer = call.Answer(reader->Finish());
     if (!incoming.ok()) return incoming.status();
     if (!answer.ok()) return answer;
-    return incoming->Finish();
+    return incoming->Finish(std::move(stop));
   }
 
  private:

@@ -74,7 +74,7 @@ Status SendObject(ObjectClient& client, const ObjectRef& ref, const ObjectStore&
 Status FetchObject(ObjectClient& client, const ObjectRef& ref, const ObjectStore& into,
                    const TransferProgress& progress, std::stop_token stop) {
   if (into.Has(ref)) {
-    const Status here = into.Verify(ref);
+    const Status here = into.Verify(ref, stop);
     if (here.code() != StatusCode::kDataLoss) return here;
     LogWarning(here.message() + "; it is fetched anew");
     GYRE_RETURN_IF_ERROR(into.Remove(ref));

@@ -51,6 +51,9 @@ TEST_F(ObjectStoreTest, ChunksBeginWhereTheOtherSideHasItAndCoverTheRest) {
 TEST_F(ObjectStoreTest, DamageIsFoundByReading) {
   const ObjectRef object = WriteObject("content");
   EXPECT_TRUE(store_.Verify(object).ok());
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(store_.Verify(object, stop.get_token()).code(), StatusCode::kCancelled);
   Write("objects/" + object.hash, "contend");
   EXPECT_TRUE(store_.Has(object));
   EXPECT_EQ(store_.Verify(object).code(), StatusCode::kDataLoss);
