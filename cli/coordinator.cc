@@ -62,7 +62,8 @@ void AddCoordinatorCommand(CLI::App& app, int* exit_code) {
       ->add_option("--listen", arguments->server.listen,
                    "HOST:PORT; beyond this machine by TLS and token; port 0 takes a free one")
       ->capture_default_str();
-  command->add_option("--http", arguments->server.http, "HOST:PORT for /healthz, this machine only (default: none)");
+  command->add_option("--http", arguments->server.http,
+                      "HOST:PORT for /healthz, this machine only (default: none)");
   command->add_option("--db", arguments->server.database,
                       "The results database (default: $GYRE_HOME/results.db)");
   command

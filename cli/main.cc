@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   gyre::AddCoordinatorCommand(app, &exit_code);
   gyre::AddWorkerCommand(app, &exit_code);
   gyre::AddDataCommand(app, &exit_code);
+  gyre::AddDoctorCommand(app, &exit_code);
   gyre::AddGcCommand(app, &exit_code);
   gyre::AddCertificatesCommand(app, &exit_code);
   gyre::AddTokenCommand(app, &exit_code);

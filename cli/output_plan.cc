@@ -7,6 +7,7 @@
 #include "cli/text_width.h"
 #include "results/query.h"
 #include "sweeps/spec/faults.h"
+#include "trainer/model/memory_estimate.h"
 
 namespace gyre {
 namespace {
@@ -79,6 +80,27 @@ std::string FirstOf(const std::vector<T>& all, Text text) {
   return list;
 }
 
+MemoryEstimate MemoryOf(const SweepSpec& sweep, const Variant& variant) {
+  return EstimateMemory(variant.config, sweep.resources.cpus);
+}
+
+/// Of the variant that needs most.
+MemoryEstimate MemoryOf(const SweepSpec& sweep) {
+  MemoryEstimate most;
+  for (const Variant& variant : sweep.variants) {
+    const MemoryEstimate one = MemoryOf(sweep, variant);
+    if (one.total() > most.total()) most = one;
+  }
+  return most;
+}
+
+Json MemoryJson(const MemoryEstimate& memory) {
+  return {{"bytes", memory.total()},           {"weights", memory.weights},
+          {"gradients", memory.gradients},     {"optimizer", memory.optimizer},
+          {"activations", memory.activations}, {"evaluation", memory.evaluation},
+          {"program", memory.program}};
+}
+
 void WriteLine(const std::string& label, const std::string& text, int width, const Write& write) {
   const int room = width == 0 ? 0 : std::max(width - kLabelWidth - 2, 20);
   std::string wrapped = Wrap(Visible(text), room, 0);
@@ -113,6 +135,10 @@ void WriteSummary(const SweepSpec& sweep, int width, const Write& write) {
                      WithSeparators(work.tokens) + " in all");
   line("compute", "about " + Brief(work.flops) +
                       " FLOPs: 6 N + 12 L C T a token, with N the weights of matrix products");
+  const MemoryEstimate memory = MemoryOf(sweep);
+  line("memory", "about " + DescribeBytes(memory.total()) + " a job" +
+                     (sweep.variants.size() > 1 ? ", of the largest: " : ": ") +
+                     DescribeParts(memory));
   line("time", "about " + Duration(work.flops / kAssumedFlopsPerCore) +
                    " of one core, if it does " + Brief(kAssumedFlopsPerCore / 1e9) +
                    " GFLOP/s (an assumption; nothing was measured)");
@@ -173,6 +199,7 @@ void WriteJson(const SweepSpec& sweep, const Write& write) {
                     {"seed", job.seed},
                     {"key", job.key.empty() ? Json() : Json(job.key)},
                     {"parameters", ParameterCount(variant.config.model)},
+                    {"memory", MemoryJson(MemoryOf(sweep, variant))},
                     {"config", ToJson(variant.config)},
                     {"frequencies", FrequenciesOf(variant)}};
     write((i == 0 ? "\n  " : ",\n  ") + json.dump());

@@ -83,7 +83,13 @@ int RunSubmit(Arguments arguments) {
     }
     names.push_back(sweep.name);
   }
-  if (!arguments.watch) return kExitDone;
+  if (!arguments.watch) {
+    for (const std::string& name : names) {
+      const auto sweep = (*client)->GetSweep(name);
+      if (sweep.ok() && !sweep->waiting.empty()) Say(name + " cannot start yet: " + sweep->waiting);
+    }
+    return kExitDone;
+  }
   at_once.reset();
   return Watch(**client, names, arguments.format, signals);
 }

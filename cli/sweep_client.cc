@@ -86,15 +86,19 @@ SweepStatus Read(const v1::Sweep& sweep) {
 }
 
 WorkerStatus Read(const v1::WorkerInfo& worker) {
-  return {.name = worker.name(),
-          .state = worker.state(),
-          .version = worker.version(),
-          .slots = worker.slots(),
-          .busy = worker.busy(),
-          .cpus = worker.cpus(),
-          .memory_bytes = worker.memory_bytes(),
-          .last_seen_at = worker.last_seen_at(),
-          .problem = worker.problem()};
+  WorkerStatus status{.name = worker.name(),
+                      .state = worker.state(),
+                      .version = worker.version(),
+                      .slots = worker.slots(),
+                      .busy = worker.busy(),
+                      .cpus = worker.cpus(),
+                      .memory_bytes = worker.memory_bytes(),
+                      .last_seen_at = worker.last_seen_at(),
+                      .problem = worker.problem()};
+  for (const v1::Device& device : worker.devices()) {
+    status.devices.push_back({device.name(), device.kind(), device.model(), device.memory_bytes()});
+  }
+  return status;
 }
 
 WatchedEvent Read(const v1::Event& event) {

@@ -281,6 +281,13 @@ void ToProto(const ClusterReply& reply, v1::Cluster* message) {
     info->set_memory_bytes(worker.worker.memory_bytes);
     info->set_last_seen_at(FormatUtc(worker.worker.last_seen_at));
     info->set_problem(worker.problem);
+    for (const DeviceRecord& device : worker.worker.devices) {
+      v1::Device* out = info->add_devices();
+      out->set_name(device.name);
+      out->set_kind(device.kind);
+      out->set_model(device.model);
+      out->set_memory_bytes(device.memory_bytes);
+    }
   }
   for (const SweepReply& sweep : reply.sweeps) ToProto(sweep, message->add_sweeps());
   message->set_queued(reply.queued);

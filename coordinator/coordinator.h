@@ -129,6 +129,7 @@ class Coordinator {
   Status Abandon(const Status& status, const Moment& at);
   Status CarryOut(const Moment& at, Decisions* decisions);
   SchedulerView View();
+  int64_t FreeMemory(int64_t worker_id, int64_t offered);
   void SettleOffers(bool committed);
 
   // moves.cc: the changes that everything else is made of.

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "coordinator/scheduler.h"
+#include "trainer/model/memory_estimate.h"
 
 namespace gyre {
 namespace {
@@ -34,8 +35,12 @@ std::string WhyNoneFits(const Resources& needs, const std::vector<const WorkerRe
            std::to_string(cpus);
   }
   if (needs.memory_bytes > memory) {
-    return "a job needs " + Gib(needs.memory_bytes) + " of memory, and the largest worker has " +
-           Gib(memory);
+    if (needs.memory_parts.empty()) {
+      return "a job needs " + Gib(needs.memory_bytes) + " of memory, and the largest worker has " +
+             Gib(memory);
+    }
+    return "a job needs " + Gib(needs.memory_bytes) + " of memory (" + needs.memory_parts +
+           "), and the largest worker has " + Gib(memory) + "; " + HowToNeedLess();
   }
   return "no single worker has both the cpus and the memory that a job needs";
 }

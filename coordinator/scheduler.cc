@@ -107,7 +107,7 @@ void DecideGrants(const SchedulerView& view, Millis now, Decisions* decisions) {
 
 bool Fits(const Resources& needs, const OfferView& offer) {
   return offer.slots >= 1 && needs.gpus == 0 && needs.cpus <= offer.cpus &&
-         needs.memory_bytes <= offer.memory_bytes;
+         (needs.memory_bytes <= offer.memory_bytes || offer.memory_bytes == 0);
 }
 
 Decisions Decide(const SchedulerView& view, Millis now) {

@@ -51,8 +51,8 @@ struct OfferView {
   int64_t offer = 0;
   int64_t worker = 0;
   int slots = 0, cpus = 0;
-  int64_t memory_bytes = 0;
-  Millis ends_at{0};  // when it wants an answer
+  int64_t memory_bytes = 0;  // 0 = not known: then it may be enough
+  Millis ends_at{0};         // when it wants an answer
 };
 
 struct SchedulerView {

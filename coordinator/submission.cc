@@ -3,6 +3,8 @@
 #include <set>
 #include <utility>
 
+#include "trainer/model/memory_estimate.h"
+
 namespace gyre {
 namespace {
 
@@ -93,6 +95,18 @@ std::string ResolvedJson(const SweepSpec& spec) {
   return resolved.dump();
 }
 
+/// What one job needs: what the file says, or more if its shapes do.
+Resources NeedsOf(const SweepSpec& spec) {
+  Resources needs = spec.resources;
+  for (const Variant& variant : spec.variants) {
+    const MemoryEstimate estimate = EstimateMemory(variant.config, needs.cpus);
+    if (estimate.total() <= needs.memory_bytes) continue;
+    needs.memory_bytes = estimate.total();
+    needs.memory_parts = DescribeParts(estimate);
+  }
+  return needs;
+}
+
 PreparedSweep PrepareSweep(const SweepSpec& spec, const SubmitCall& call) {
   PreparedSweep prepared;
   SweepRecord& record = prepared.record;
@@ -105,7 +119,7 @@ PreparedSweep PrepareSweep(const SweepSpec& spec, const SubmitCall& call) {
   record.resolved = ResolvedJson(spec);
   record.priority = spec.priority;
   record.baseline = spec.baseline;
-  record.resources = spec.resources;
+  record.resources = NeedsOf(spec);
   record.retry_attempts = spec.retry_attempts;
   record.retry_backoff_ms = spec.retry_backoff_ms;
   record.timeout_ms = spec.timeout_ms;

@@ -1,6 +1,7 @@
 #include "results/sweep_status.h"
 
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -162,12 +163,25 @@ Result<SweepStatus> ReadSweepInSnapshot(const Database& database, const std::str
   return sweep;
 }
 
+Result<std::multimap<int64_t, WorkerDevice>> ReadDevices(const Database& database) {
+  GYRE_ASSIGN_OR_RETURN(Statement rows,
+                        database.Prepare("SELECT worker_id, name, kind, model, memory_bytes"
+                                         " FROM devices ORDER BY worker_id, name"));
+  std::multimap<int64_t, WorkerDevice> devices;
+  while (true) {
+    GYRE_ASSIGN_OR_RETURN(const bool row, rows.Step());
+    if (!row) return devices;
+    devices.insert({rows.Int(0), {rows.Text(1), rows.Text(2), rows.Text(3), rows.Int(4)}});
+  }
+}
+
 Result<std::vector<WorkerStatus>> ReadWorkers(const Database& database) {
+  GYRE_ASSIGN_OR_RETURN(const auto devices, ReadDevices(database));
   GYRE_ASSIGN_OR_RETURN(
       Statement rows,
       database.Prepare("SELECT w.name, w.state, w.version, w.slots, w.cpus, w.memory_bytes,"
                        " w.last_seen_at, (SELECT count(*) FROM attempts a WHERE a.worker_id = w.id"
-                       "   AND a.state IN ('LEASED', 'RUNNING'))"
+                       "   AND a.state IN ('LEASED', 'RUNNING')), w.id"
                        " FROM workers w ORDER BY w.name"));
   std::vector<WorkerStatus> workers;
   while (true) {
@@ -181,6 +195,10 @@ Result<std::vector<WorkerStatus>> ReadWorkers(const Database& database) {
                        .cpus = static_cast<int>(rows.Int(4)),
                        .memory_bytes = rows.Int(5),
                        .last_seen_at = rows.Text(6)});
+    const auto [first, end] = devices.equal_range(rows.Int(8));
+    for (auto device = first; device != end; ++device) {
+      workers.back().devices.push_back(device->second);
+    }
   }
 }
 
@@ -259,6 +277,13 @@ Json ToJson(const SweepStatus& sweep) {
 }
 
 Json ToJson(const WorkerStatus& worker) {
+  Json devices = Json::array();
+  for (const WorkerDevice& device : worker.devices) {
+    devices.push_back({{"name", device.name},
+                       {"kind", device.kind},
+                       {"model", device.model},
+                       {"memory_bytes", device.memory_bytes}});
+  }
   Json json = {{"name", worker.name},
                {"state", worker.state},
                {"version", worker.version},
@@ -266,7 +291,8 @@ Json ToJson(const WorkerStatus& worker) {
                {"busy", worker.busy},
                {"cpus", worker.cpus},
                {"memory_bytes", worker.memory_bytes},
-               {"last_seen_at", worker.last_seen_at}};
+               {"last_seen_at", worker.last_seen_at},
+               {"devices", std::move(devices)}};
   if (!worker.problem.empty()) json["problem"] = worker.problem;
   return json;
 }

@@ -67,6 +67,12 @@ struct SweepStatus {
   bool paused_itself() const { return intent == "PAUSED" && !pause_reason.empty(); }
 };
 
+/// What a worker computes with.
+struct WorkerDevice {
+  std::string name, kind, model;  // "cuda:0", "cuda", "NVIDIA H100"
+  int64_t memory_bytes = 0;
+};
+
 struct WorkerStatus {
   std::string name, state;  // ACTIVE | GONE
   std::string version;
@@ -74,6 +80,7 @@ struct WorkerStatus {
   int64_t memory_bytes = 0;
   std::string last_seen_at;
   std::string problem;  // what keeps it from working now; empty = nothing, or read from a file
+  std::vector<WorkerDevice> devices;
 };
 
 struct ClusterStatus {

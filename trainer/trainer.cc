@@ -13,12 +13,14 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "trainer/backend/create_backend.h"
 #include "trainer/checkpoint.h"
 #include "trainer/data/batches.h"
 #include "trainer/data/windows.h"
 #include "trainer/evaluation.h"
 #include "trainer/final_evaluation.h"
+#include "trainer/model/memory_estimate.h"
 #include "trainer/model/model.h"
 #include "trainer/peak_memory.h"
 #include "trainer/schedule.h"
@@ -120,6 +122,8 @@ Result<std::unique_ptr<Run>> Run::Create(const TrainerJob& job, const TrainOptio
   GYRE_RETURN_IF_ERROR(CheckJob(job));
   std::unique_ptr<Run> run(new Run(job, options, observer, control));
   run->key_ = job.key.empty() ? "unnamed-" + Sha256Hex(ToJson(job).dump()) : job.key;
+  GYRE_RETURN_IF_ERROR(
+      CheckMemory(EstimateMemory(job.config, options.threads), AvailableMemoryBytes()));
   GYRE_RETURN_IF_ERROR(run->OpenData());
   GYRE_RETURN_IF_ERROR(run->CreateModel());
   return run;

@@ -1,9 +1,8 @@
 #include "worker/agent.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <condition_variable>
+#include <cstdio>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -12,9 +11,11 @@
 #include "base/files.h"
 #include "base/ids.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "worker/devices.h"
 #include "worker/lease_keeper.h"
 #include "worker/slot.h"
+#include "worker/trainer_process.h"
 #include "worker/worker_name.h"
 
 namespace gyre {
@@ -27,16 +28,20 @@ constexpr Millis kBusyWait{2000};
 constexpr int kMaxSlots = 1024;
 constexpr Millis kLookForRoom{500};  // while the disk is full
 
-Result<std::filesystem::path> FindTrainer(const std::filesystem::path& wanted) {
-  std::error_code error;
-  std::filesystem::path trainer = wanted;
-  if (trainer.empty())
-    trainer = std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "gyre-trainer";
-  if (access(trainer.c_str(), X_OK) != 0) {
-    return NotFound("there is no program " + trainer.string() +
-                    "; it stands beside gyre where both were built");
+// "4 slots, 8 cores, 31.2 GiB of memory: cpu (AMD EPYC 9B45)"
+std::string Offer(const Registration& registration) {
+  char memory[32];
+  std::snprintf(memory, sizeof memory, "%.1f",
+                static_cast<double>(registration.memory_bytes) / (1 << 30));
+  std::string devices;
+  for (const DeviceInfo& device : registration.devices) {
+    devices += (devices.empty() ? "" : ", ") + device.name + " (" + device.model + ")";
   }
-  return trainer;
+  const auto count = [](int number, const char* what) {
+    return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+  };
+  return count(registration.slots, "slot") + ", " + count(registration.cpus, "core") + ", " +
+         memory + " GiB of memory: " + devices;
 }
 
 class Agent : public Worker, public LeaseHolder {
@@ -113,7 +118,9 @@ Slot* Agent::FreeSlot() const {
 }
 
 Capacity Agent::FreeCapacity() const {
-  Capacity capacity{.free_cpus = cpus_, .free_memory_bytes = AvailableMemoryBytes()};
+  Capacity capacity{.free_cpus = cpus_};
+  // 0 would say that it is not known.
+  if (MemoryBytes() > 0) capacity.free_memory_bytes = std::max<int64_t>(AvailableMemoryBytes(), 1);
   for (const auto& slot : slots_) {
     if (slot->Free()) ++capacity.free_slots;
     capacity.free_cpus -= slot->CpusInUse();
@@ -209,6 +216,7 @@ Result<std::unique_ptr<Worker>> Worker::Start(const WorkerOptions& given,
                             .memory_bytes = machine.memory_bytes,
                             .devices = machine.devices};
   registration.cpus = std::max(registration.cpus, registration.slots);
+  LogInfo(registration.name + " offers " + Offer(registration));
   return std::unique_ptr<Worker>(std::make_unique<Agent>(
       options, std::move(client), std::move(objects), std::move(name), registration));
 }

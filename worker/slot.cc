@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "worker/devices.h"
 
 namespace gyre {

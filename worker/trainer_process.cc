@@ -15,6 +15,18 @@ constexpr size_t kMaxLineBytes = size_t{1} << 20;
 
 }  // namespace
 
+Result<std::filesystem::path> FindTrainer(const std::filesystem::path& wanted) {
+  std::error_code error;
+  std::filesystem::path trainer = wanted;
+  if (trainer.empty())
+    trainer = std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "gyre-trainer";
+  if (access(trainer.c_str(), X_OK) != 0) {
+    return NotFound("there is no program " + trainer.string() +
+                    "; it stands beside gyre where both were built");
+  }
+  return trainer;
+}
+
 Result<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(const std::filesystem::path& program,
                                                               int threads,
                                                               std::unique_ptr<TrainerLog> log) {

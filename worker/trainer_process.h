@@ -17,6 +17,9 @@
 
 namespace gyre {
 
+/// `wanted`, or gyre-trainer beside this program if that is empty. NOT_FOUND: no such program.
+Result<std::filesystem::path> FindTrainer(const std::filesystem::path& wanted);
+
 class TrainerProcess {
  public:
   /// Starts `program serve` with `threads` OpenMP threads; its stderr goes to `log` until LogTo.

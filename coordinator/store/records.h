@@ -108,7 +108,7 @@ struct WorkerRecord {
   int slots = 0, cpus = 0;
   int64_t memory_bytes = 0;
   Millis last_seen_at{0};
-  std::vector<DeviceRecord> devices;  // not read back by Load
+  std::vector<DeviceRecord> devices;
 };
 
 struct EventRecord {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <utility>
 
 #include "coordinator/store/schema.h"
@@ -18,7 +19,8 @@ Result<std::vector<SweepRecord>> LoadSweeps(const Database& database) {
                        "json_extract(resources, '$.gpus'), json_extract(resources, '$.cpus'), "
                        "json_extract(resources, '$.memory_bytes'), retry_attempts, "
                        "retry_backoff_ms, timeout_ms, submitted_at, description, submitted_by, "
-                       "pause_reason, resumed_at "
+                       "pause_reason, resumed_at, "
+                       "coalesce(json_extract(resources, '$.memory_parts'), '') "
                        "FROM sweeps ORDER BY id"));
   std::vector<SweepRecord> sweeps;
   while (true) {
@@ -41,6 +43,7 @@ Result<std::vector<SweepRecord>> LoadSweeps(const Database& database) {
     sweep.description = rows.Text(13);
     sweep.submitted_by = rows.Text(14);
     sweep.pause_reason = rows.Text(15);
+    sweep.resources.memory_parts = rows.Text(17);
     sweep.resumed_at = rows.Text(16);
     sweeps.push_back(std::move(sweep));
   }
@@ -142,7 +145,20 @@ Result<std::vector<AttemptRecord>> LoadLiveAttempts(const Database& database) {
   }
 }
 
+Result<std::multimap<int64_t, DeviceRecord>> LoadDevices(const Database& database) {
+  GYRE_ASSIGN_OR_RETURN(Statement rows,
+                        database.Prepare("SELECT worker_id, name, kind, model, memory_bytes "
+                                         "FROM devices ORDER BY worker_id, name"));
+  std::multimap<int64_t, DeviceRecord> devices;
+  while (true) {
+    GYRE_ASSIGN_OR_RETURN(const bool row, rows.Step());
+    if (!row) return devices;
+    devices.insert({rows.Int(0), {rows.Text(1), rows.Text(2), rows.Text(3), rows.Int(4)}});
+  }
+}
+
 Result<std::vector<WorkerRecord>> LoadWorkers(const Database& database) {
+  GYRE_ASSIGN_OR_RETURN(const auto devices, LoadDevices(database));
   GYRE_ASSIGN_OR_RETURN(
       Statement rows,
       database.Prepare(
@@ -163,6 +179,8 @@ Result<std::vector<WorkerRecord>> LoadWorkers(const Database& database) {
     worker.cpus = static_cast<int>(rows.Int(6));
     worker.memory_bytes = rows.Int(7);
     worker.last_seen_at = Millis(rows.Int(8));
+    const auto [first, end] = devices.equal_range(worker.id);
+    for (auto device = first; device != end; ++device) worker.devices.push_back(device->second);
     workers.push_back(std::move(worker));
   }
 }

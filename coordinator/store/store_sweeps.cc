@@ -9,7 +9,8 @@ namespace gyre {
 Result<int64_t> Store::Insert(const SweepRecord& sweep, Millis wall) {
   const nlohmann::json resources = {{"gpus", sweep.resources.gpus},
                                     {"cpus", sweep.resources.cpus},
-                                    {"memory_bytes", sweep.resources.memory_bytes}};
+                                    {"memory_bytes", sweep.resources.memory_bytes},
+                                    {"memory_parts", sweep.resources.memory_parts}};
   GYRE_RETURN_IF_ERROR(
       Run("INSERT INTO sweeps (name, description, question, yaml, file, folder, resolved, intent, "
           "priority, baseline, resources, retry_attempts, retry_backoff_ms, timeout_ms, "

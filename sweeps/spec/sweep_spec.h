@@ -54,6 +54,8 @@ struct Resources {
   int gpus = 0;
   int cpus = 1;
   int64_t memory_bytes = 0;  // 0 = not stated
+  // What the memory is for, in words, where it was estimated: of the job that needs most.
+  std::string memory_parts;
 };
 
 struct SweepSpec {

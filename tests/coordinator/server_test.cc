@@ -15,6 +15,7 @@
 #include "gyre/v1/sweep_service.grpc.pb.h"
 #include "gyre/v1/worker_service.grpc.pb.h"
 #include "proto/protocol.h"
+#include "results/sweep_status.h"
 #include "tests/coordinator/harness.h"
 #include "tests/trainer/data/made_dataset.h"
 
@@ -97,6 +98,11 @@ class ServerTest : public testing::Test {
     request.set_incarnation("w1");
     request.set_protocol(kProtocolVersion);
     request.set_slots(1);
+    v1::Device* device = request.add_devices();
+    device->set_name("cuda:0");
+    device->set_kind("cuda");
+    device->set_model("NVIDIA H100");
+    device->set_memory_bytes(int64_t{80} << 30);
     v1::RegisterResponse response;
     const grpc::Status status =
         Call(*workers_, &v1::WorkerService::Stub::Register, request, &response);
@@ -467,6 +473,25 @@ TEST_F(ServerTest, OneDatabaseHasOneCoordinator) {
   const Status status = CoordinatorServer::Start(options_).status();
   EXPECT_EQ(status.code(), StatusCode::kUnavailable);
   EXPECT_THAT(status.message(), HasSubstr("results.db is in use by another coordinator"));
+}
+
+TEST_F(ServerTest, AWorkersDevicesAreKeptOverARestart) {
+  Register();
+  server_.reset();
+  Start();
+  v1::Cluster cluster;
+  ASSERT_TRUE(
+      Call(*sweeps_, &v1::SweepService::Stub::GetCluster, v1::GetClusterRequest(), &cluster).ok());
+  ASSERT_EQ(cluster.workers_size(), 1);
+  ASSERT_EQ(cluster.workers(0).devices_size(), 1);
+  EXPECT_EQ(cluster.workers(0).devices(0).name(), "cuda:0");
+  EXPECT_EQ(cluster.workers(0).devices(0).model(), "NVIDIA H100");
+  EXPECT_EQ(cluster.workers(0).devices(0).memory_bytes(), int64_t{80} << 30);
+  const auto database = Database::OpenReadOnly(options_.database);
+  ASSERT_TRUE(database.ok());
+  const auto read = ReadClusterStatus(*database);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->workers.at(0).devices.at(0).model, "NVIDIA H100");
 }
 
 TEST_F(ServerTest, OtherMachinesAreNotLetInWithoutCertificateAndToken) {

@@ -107,12 +107,13 @@ TEST(Includes, GoOneDirection) {
       {"results/", {"base/", "results/"}},
       {"coordinator/",
        {"base/", "access/", "objects/", "gyre/v1/", "sweeps/", "results/", "coordinator/",
-        "trainer/config/", "trainer/data/dataset.h"}},
+        "trainer/config/", "trainer/data/dataset.h", "trainer/model/memory_estimate.h"}},
       {"coordinator/store/", {"base/", "results/", "coordinator/", "sweeps/spec/sweep_spec.h"}},
       {"worker/", {"base/", "objects/", "gyre/v1/", "trainer/config/", "worker/"}},
       {"cli/",
        {"base/", "access/", "objects/", "gyre/v1/", "sweeps/", "results/", "coordinator/",
-        "worker/", "cli/", "trainer/config/", "trainer/position/", "trainer/data/"}},
+        "worker/", "cli/", "trainer/config/", "trainer/position/", "trainer/data/",
+        "trainer/model/memory_estimate.h"}},
   };
   const std::regex ours(
       "^(base|access|objects|trainer|sweeps|results|analysis|coordinator|worker|cli|gyre/v1)/");

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/ids.h"
+#include "base/machine.h"
 
 namespace gyre {
 namespace {

@@ -81,14 +81,19 @@ Activations Plan(const ModelConfig& config, int64_t tokens, bool training, Plann
 
 Result<Activations> Activations::Create(const ModelConfig& config, int64_t tokens, bool training,
                                         Backend* backend) {
-  Planner dry(nullptr);
-  Plan(config, tokens, training, &dry);
   Reals memory;
-  GYRE_RETURN_IF_ERROR(ToStatus(backend->Allocate(dry.size(), &memory)));
+  GYRE_RETURN_IF_ERROR(
+      ToStatus(backend->Allocate(ActivationElements(config, tokens, training), &memory)));
   Planner planner(memory.memory);
   Activations all = Plan(config, tokens, training, &planner);
   all.memory = memory;
   return all;
+}
+
+int64_t ActivationElements(const ModelConfig& config, int64_t tokens, bool training) {
+  Planner dry(nullptr);
+  Plan(config, tokens, training, &dry);
+  return dry.size();
 }
 
 Status ToStatus(const BackendError& error) {

@@ -35,6 +35,9 @@ struct Activations {
   Reals d_qkv, d_attention, d_activated;  // as the activations they belong to
 };
 
+/// How many real numbers that is.
+int64_t ActivationElements(const ModelConfig& config, int64_t tokens, bool training);
+
 Status ToStatus(const BackendError& error);
 
 }  // namespace gyre

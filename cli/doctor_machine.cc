@@ -1,0 +1,212 @@
+// What the machine itself has.
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+
+#include "base/files.h"
+#include "base/ids.h"
+#include "base/machine.h"
+#include "cli/doctor_checks.h"
+#include "trainer/data/corpora.h"
+#include "worker/devices.h"
+#include "worker/trainer_process.h"
+
+namespace gyre {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kLeastFreeDisk = 2.0 * (1 << 30);
+constexpr double kLeastFreeMemory = 1.0 * (1 << 30);
+constexpr Millis kHelloTimeout{10000};
+
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::optional<fs::path> FindProgram(const DoctorOptions& options, const std::string& name) {
+  std::istringstream folders(options.search_path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path program = fs::path(folder) / name;
+    if (!folder.empty() && access(program.c_str(), X_OK) == 0) return program;
+  }
+  return std::nullopt;
+}
+
+/// What a program prints within ten seconds; nothing if it fails. Only constant texts of ours are
+/// behind the program's path.
+std::optional<std::string> OutputOf(const fs::path& program, const std::string& arguments) {
+  std::string quoted = "'";
+  for (const char c : program.string())
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  const std::string command = "timeout 10 " + quoted + "' " + arguments + " 2>/dev/null </dev/null";
+  FILE* pipe = popen(command.c_str(), "re");
+  if (pipe == nullptr) return std::nullopt;
+  std::string output;
+  char piece[4096];
+  while (const size_t size = fread(piece, 1, sizeof piece, pipe)) output.append(piece, size);
+  const int status = pclose(pipe);
+  if (status == -1 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) return std::nullopt;
+  return output;
+}
+
+Finding ExamineProcessor(const DoctorOptions& options) {
+  const Machine machine = ReadMachine(options.root);
+  std::string model = machine.devices.empty() ? "" : ", " + machine.devices.front().model;
+  return {"cores", FindingState::kOk, std::to_string(machine.cores) + " for this process" + model,
+          ""};
+}
+
+Finding ExamineMemory(const DoctorOptions& options) {
+  const auto total = static_cast<double>(ReadMachine(options.root).memory_bytes);
+  const auto free = static_cast<double>(AvailableMemoryBytes(options.root));
+  Finding finding{"memory", FindingState::kOk, InGib(free) + " free of " + InGib(total), ""};
+  if (free < kLeastFreeMemory) {
+    finding.state = FindingState::kNote;
+    finding.fix = "end what takes the memory, or train with a small train.micro_batch";
+  }
+  return finding;
+}
+
+Finding ExamineHome(const DoctorOptions& options) {
+  const std::string home = options.home.string();
+  const auto missing = [&](const std::string& found, const std::string& fix) {
+    return Finding{"home", FindingState::kMissing, found, fix};
+  };
+  if (const Status made = MakeFolders(options.home); !made.ok()) {
+    return missing(made.message(), "set GYRE_HOME to a folder that can be written");
+  }
+  const fs::path probe = options.home / (".doctor-" + NewId().substr(0, 8));
+  const int fd = open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) return missing(home + " cannot be written", "set GYRE_HOME, or: chmod u+w " + home);
+  close(fd);
+  unlink(probe.c_str());
+  std::error_code error;
+  const auto free = static_cast<double>(fs::space(options.home, error).available);
+  if (error) return missing(home + ": " + error.message(), "set GYRE_HOME to another folder");
+  if (free < kLeastFreeDisk) {
+    return missing(home + ", " + InGib(free) + " free",
+                   "free some space there, or set GYRE_HOME to a folder on another disk");
+  }
+  return {"home", FindingState::kOk, home + ", " + InGib(free) + " free", ""};
+}
+
+Finding ExamineTrainer(const DoctorOptions& options) {
+  const auto missing = [](const std::string& found) {
+    return Finding{"trainer", FindingState::kMissing, found,
+                   "build both anew with scripts/build, and keep gyre-trainer beside gyre"};
+  };
+  const auto program = FindTrainer(options.trainer);
+  if (!program.ok()) return missing(program.status().message());
+  const auto trainer = TrainerProcess::Start(*program, 1, "/dev/null");
+  if (!trainer.ok()) return missing(trainer.status().message());
+  const auto hello = (*trainer)->Greet(kHelloTimeout);
+  const std::string words = (*trainer)->LastLines();
+  (*trainer)->End(Millis(2000));
+  if (!hello.ok()) {
+    return missing(program->string() + ": " + hello.status().message() +
+                   (words.empty() ? "" : " (" + FirstLine(words) + ")"));
+  }
+  if (hello->version != GYRE_VERSION) {
+    return missing(program->string() + " is of version " + hello->version + ", and gyre of " +
+                   GYRE_VERSION);
+  }
+  const auto fingerprint = nlohmann::json::parse(hello->fingerprint, nullptr, false);
+  const auto text = [&](const char* key) {
+    return fingerprint.is_object() ? fingerprint.value(key, std::string("?")) : std::string("?");
+  };
+  return {"trainer", FindingState::kOk,
+          program->string() + ", version " + hello->version + ", " + text("instruction_set") +
+              ", " + text("libraries"),
+          ""};
+}
+
+std::vector<Finding> ExamineGpus(const DoctorOptions& options) {
+  const auto driver = ReadFile(options.root / "proc/driver/nvidia/version", 1 << 16);
+  std::error_code error;
+  const bool device_files = fs::exists(options.root / "dev/nvidiactl", error);
+  if (!driver.ok() && !device_files) {
+    return {{"gpu", FindingState::kNote, "no NVIDIA driver; jobs train on the CPU", ""}};
+  }
+  std::vector<Finding> findings;
+  findings.push_back({"gpu driver", FindingState::kOk,
+                      driver.ok() ? FirstLine(*driver) : "device files without a version", ""});
+  const auto smi = FindProgram(options, "nvidia-smi");
+  const auto devices =
+      smi ? OutputOf(*smi,
+                     "--query-gpu=index,name,memory.total,driver_version --format=csv,noheader")
+          : std::nullopt;
+  if (!devices) {
+    findings.push_back({"gpu", FindingState::kNote, "nvidia-smi does not answer",
+                        "install it with the driver (Debian: nvidia-smi), or look at dmesg"});
+  } else {
+    std::istringstream lines(*devices);
+    for (std::string line; std::getline(lines, line);) {
+      findings.push_back({"gpu", FindingState::kOk, line, ""});
+    }
+  }
+  auto compiler = FindProgram(options, "nvcc");
+  const fs::path usual = options.root / "usr/local/cuda/bin/nvcc";
+  if (!compiler && access(usual.c_str(), X_OK) == 0) compiler = usual;
+  const auto version = compiler ? OutputOf(*compiler, "--version") : std::nullopt;
+  if (!version) {
+    findings.push_back({"cuda toolkit", FindingState::kNote, "none",
+                        "install CUDA's toolkit where Gyre is to be built for GPUs"});
+  } else {
+    const size_t release = version->find("release ");
+    findings.push_back(
+        {"cuda toolkit", FindingState::kOk,
+         compiler->string() +
+             (release == std::string::npos ? "" : ", " + FirstLine(version->substr(release))),
+         ""});
+  }
+  return findings;
+}
+
+Finding ExaminePackages(const DoctorOptions& options) {
+  const std::string given = "or give a downloaded package to 'gyre data prepare --package FILE'";
+  const auto apt = FindProgram(options, "apt-get");
+  if (!apt || !FindProgram(options, "dpkg-deb")) {
+    return {"data packages", FindingState::kNote, "no apt-get and dpkg-deb",
+            "use texts of your own; the built-in corpora come in Debian packages"};
+  }
+  std::string lacking;
+  size_t found = 0;
+  for (const BuiltInCorpus& corpus : BuiltInCorpora()) {
+    const auto uris = OutputOf(*apt, "download --print-uris " + corpus.package);
+    if (uris && !uris->empty()) {
+      ++found;
+    } else {
+      lacking += (lacking.empty() ? "" : ", ") + corpus.package;
+    }
+  }
+  if (lacking.empty()) {
+    return {"data packages", FindingState::kOk,
+            "apt knows all " + std::to_string(found) + " that built-in corpora come in", ""};
+  }
+  return {"data packages", FindingState::kNote, "apt does not know " + lacking,
+          "run apt-get update, " + given};
+}
+
+}  // namespace
+
+std::string InGib(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f GiB", bytes / (1 << 30));
+  return text;
+}
+
+std::vector<Finding> ExamineMachine(const DoctorOptions& options) {
+  std::vector<Finding> findings = {ExamineProcessor(options), ExamineMemory(options),
+                                   ExamineHome(options), ExamineTrainer(options)};
+  for (Finding& finding : ExamineGpus(options)) findings.push_back(std::move(finding));
+  findings.push_back(ExaminePackages(options));
+  return findings;
+}
+
+}  // namespace gyre

@@ -1,0 +1,103 @@
+// The estimate against what a run took. Tolerance: 10 % of what was taken and 24 MiB, either way.
+
+#include "trainer/model/memory_estimate.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/trainer/data/temporary_home.h"
+#include "tests/trainer/made_job.h"
+#include "trainer/trainer.h"
+
+namespace gyre {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class MemoryEstimateTest : public TemporaryHomeTest {
+ protected:
+  /// One update of a model in which a part of the memory stands out.
+  TrainerJob Job(int hidden, int layers, int context, int rows) {
+    TrainerJob job = MakeJob(home_);
+    ModelConfig& model = job.config.model;
+    model.num_hidden_layers = layers;
+    model.hidden_size = hidden;
+    model.intermediate_size = 4 * hidden;
+    model.head_dim = hidden / 2;
+    job.config.data.context = context;
+    job.config.train.micro_batch = rows;
+    job.config.train.batch_tokens = job.config.train.tokens = int64_t{rows} * context;
+    job.config.evaluate.every = job.config.train.tokens;
+    job.config.evaluate.tokens = context;
+    return job;
+  }
+
+  void ExpectMeasured(const TrainerJob& job) {
+    RecordingObserver observer;
+    TrainControl control;
+    const auto outcome = Train(job, {home_, "", 1}, observer, control);
+    ASSERT_TRUE(outcome.ok()) << outcome.status();
+    const MemoryEstimate estimate = EstimateMemory(job.config, 1);
+    const auto measured = static_cast<double>(outcome->peak_memory_bytes);
+    RecordProperty("measured_mib", std::to_string(measured / (1 << 20)));
+    RecordProperty("estimated_mib",
+                   std::to_string(static_cast<double>(estimate.total()) / (1 << 20)));
+    EXPECT_NEAR(static_cast<double>(estimate.total()), measured, 0.1 * measured + 24 * (1 << 20))
+        << DescribeParts(estimate);
+  }
+};
+
+TEST_F(MemoryEstimateTest, AgreesWithASmallRun) { ExpectMeasured(Job(8, 1, 16, 4)); }
+
+TEST_F(MemoryEstimateTest, AgreesWithARunOfManyParameters) { ExpectMeasured(Job(320, 5, 16, 1)); }
+
+TEST_F(MemoryEstimateTest, AgreesWithARunOfManyActivations) {
+  ExpectMeasured(Job(64, 4, 128, 96));
+}
+
+TEST_F(MemoryEstimateTest, AJobThatCannotFitIsRefusedBeforeItTakesAnything) {
+  TrainerJob job = Job(64, 4, 16, 4);
+  job.config.model.num_hidden_layers = 2000;
+  job.config.model.hidden_size = 1 << 14;
+  job.config.model.intermediate_size = 1 << 16;
+  RecordingObserver observer;
+  TrainControl control;
+  const Status status = Train(job, {home_, "", 1}, observer, control).status();
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(status.message(),
+              AllOf(HasSubstr("the job needs about "), HasSubstr("optimizer "),
+                    HasSubstr("activations "), HasSubstr(" free; lower train.micro_batch")));
+}
+
+TEST(CheckMemory, ComparesWithWhatIsFree) {
+  MemoryEstimate estimate;
+  estimate.weights = estimate.gradients = int64_t{1} << 30;
+  estimate.optimizer = int64_t{2} << 30;
+  estimate.activations = int64_t{10} << 30;
+  estimate.program = int64_t{205} << 20;
+  EXPECT_EQ(CheckMemory(estimate, estimate.total()), OkStatus());
+  EXPECT_EQ(CheckMemory(estimate, 0), OkStatus());  // nobody knows
+  EXPECT_EQ(CheckMemory(estimate, int64_t{8} << 30),
+            ResourceExhausted("the job needs about 14.2 GiB of memory (weights 1.0 GiB, gradients "
+                              "1.0 GiB, optimizer 2.0 GiB, activations 10.0 GiB, program 205 MiB), "
+                              "and this machine has 8.0 GiB free; lower train.micro_batch or "
+                              "data.context for the activations, the model's sizes for the rest"));
+}
+
+TEST(EstimateMemory, GrowsWithWhatItShould) {
+  JobConfig config;
+  config.train.batch_tokens = 64 * 512;
+  config.train.micro_batch = 8;
+  const MemoryEstimate base = EstimateMemory(config, 1);
+  config.train.micro_batch = 16;
+  EXPECT_NEAR(static_cast<double>(EstimateMemory(config, 1).activations),
+              2.0 * static_cast<double>(base.activations), 1e5);
+  EXPECT_EQ(EstimateMemory(config, 1).weights, base.weights);
+  config.train.micro_batch = 0;  // the whole batch
+  EXPECT_NEAR(static_cast<double>(EstimateMemory(config, 1).activations),
+              8.0 * static_cast<double>(base.activations), 1e5);
+  EXPECT_GT(EstimateMemory(config, 8).program, EstimateMemory(config, 1).program);
+}
+
+}  // namespace
+}  // namespace gyre
