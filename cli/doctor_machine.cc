@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -16,6 +17,7 @@
 #include "cli/doctor_checks.h"
 #include "trainer/data/corpora.h"
 #include "worker/devices.h"
+#include "worker/trainer_log.h"
 #include "worker/trainer_process.h"
 
 namespace gyre {
@@ -103,7 +105,8 @@ Finding ExamineTrainer(const DoctorOptions& options) {
   };
   const auto program = FindTrainer(options.trainer);
   if (!program.ok()) return missing(program.status().message());
-  const auto trainer = TrainerProcess::Start(*program, 1, "/dev/null");
+  const auto trainer = TrainerProcess::Start(
+      *program, 1, std::make_unique<TrainerLog>("/dev/null", [](std::string_view) {}));
   if (!trainer.ok()) return missing(trainer.status().message());
   const auto hello = (*trainer)->Greet(kHelloTimeout);
   const std::string words = (*trainer)->LastLines();

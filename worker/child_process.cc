@@ -75,6 +75,7 @@ std::vector<std::string> MergedEnvironment(const std::map<std::string, std::stri
   std::vector<std::string> merged;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
+    if (text.starts_with("GYRE_TOKEN=")) continue;  // the worker's secret is no trainer's business
     if (!added.contains(text.substr(0, text.find('=')))) merged.push_back(text);
   }
   for (const auto& [name, value] : added) merged.push_back(name + "=" + value);

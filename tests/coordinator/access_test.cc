@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "coordinator/server.h"
+#include "gyre/v1/log_service.grpc.pb.h"
 #include "gyre/v1/object_service.grpc.pb.h"
 #include "gyre/v1/sweep_service.grpc.pb.h"
 #include "gyre/v1/worker_service.grpc.pb.h"
@@ -107,7 +108,7 @@ TEST_F(AccessTest, NoCallOfAnyServiceGoesWithoutTheToken) {
       token_.substr(0, token_.size() - 1) + (token_.back() == 'A' ? 'B' : 'A');
   int methods = 0;
   for (const char* file : {"gyre/v1/sweep_service.proto", "gyre/v1/worker_service.proto",
-                           "gyre/v1/object_service.proto"}) {
+                           "gyre/v1/object_service.proto", "gyre/v1/log_service.proto"}) {
     const auto* descriptor =
         google::protobuf::DescriptorPool::generated_pool()->FindFileByName(file);
     ASSERT_NE(descriptor, nullptr) << file;

@@ -101,6 +101,22 @@ TEST_F(LifeOfJobs, HeartbeatsKeepALeaseAndSilenceLosesIt) {
             "1|1|ReportPoints");
 }
 
+// trinodb/trino#3730
+TEST_F(LifeOfJobs, AClockThatIsSetTouchesNoLease) {
+  const LeaseReply lease = Leased();
+  const HeldAttempt held{lease.job_id, lease.attempt, {}};
+  constexpr Millis kDay = std::chrono::hours(24);
+  for (const Millis skew : {kDay, -kDay, 4000 * kDay, Millis(0)}) {
+    wall_skew_ = skew;
+    Advance(Millis(3000));
+    EXPECT_THAT(*Beat("w1", {held}), ElementsAre(WorkerDesire::kContinue)) << skew.count();
+  }
+  // Nor does one that is set back keep a lease alive.
+  wall_skew_ = -kDay;
+  Advance(Millis(12000));
+  EXPECT_EQ(Sql("SELECT state FROM attempts"), "LOST");
+}
+
 TEST_F(LifeOfJobs, ALostJobGoesOnFromItsCheckpointElsewhere) {
   const LeaseReply first = Leased();
   ASSERT_TRUE(Report(Ref(first, "w1"), 1, {{"m", 1, 10, 1.5}, {"m", 2, 20, 2.5}}).ok());

@@ -73,7 +73,7 @@ class CoordinatorTest : public testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  Moment at() const { return {now_, kWallStart + (now_ - kStart)}; }
+  Moment at() const { return {now_, kWallStart + (now_ - kStart) + wall_skew_}; }
 
   /// As if the process had been killed: nothing is written on the way out.
   void Restart() {
@@ -214,6 +214,7 @@ class CoordinatorTest : public testing::Test {
   const std::filesystem::path folder_ = FreshFolder("coordinator");
   const std::filesystem::path path_ = folder_ / "results.db";
   Millis now_ = kStart;
+  Millis wall_skew_{0};  // somebody has set the clock
   int64_t offers_ = 0;
   bool checks_invariants_ = true;
   std::unique_ptr<Coordinator> coordinator_;

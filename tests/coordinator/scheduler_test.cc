@@ -83,6 +83,12 @@ TEST_F(SchedulerTest, AJobThatDoesNotFitLetsTheOthersPass) {
   EXPECT_EQ(Decide(view_, kNow), (Decisions{.grants = {{1, 40}}, .next = Millis(2000)}));
 }
 
+TEST_F(SchedulerTest, AWorkerThatCannotTellItsMemoryGetsJobs) {
+  AddSweep(1, {10}).needs.memory_bytes = int64_t{1} << 40;
+  AddOffer(1).memory_bytes = 0;
+  EXPECT_EQ(Decide(view_, kNow), (Decisions{.grants = {{1, 10}}}));
+}
+
 TEST_F(SchedulerTest, TheOfferThatFitsGetsTheBigJob) {
   AddSweep(1, {10}).needs.cpus = 8;
   AddOffer(1);
