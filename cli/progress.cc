@@ -133,7 +133,7 @@ bool SweepProgress::ended() const {
 
 bool SweepProgress::settled() const {
   return std::all_of(sweeps_.begin(), sweeps_.end(), [](const SweepStatus& sweep) {
-    return sweep.ended() || sweep.paused_itself();
+    return sweep.ended() || (sweep.paused_itself() && sweep.jobs.running == 0);
   });
 }
 
@@ -185,6 +185,7 @@ std::vector<std::string> SweepProgress::Lines(int width, int height) const {
     fixed += Count(section.head) + Count(section.tail);
     if (!section.jobs.empty()) ++with_jobs;
   }
+  if (sweeps_.empty()) workers.insert(workers.begin(), "no sweep has jobs to do");
   const auto limit = static_cast<size_t>(std::max(height, 0));
   size_t room = limit > fixed ? limit - fixed : 0;
   std::vector<std::string> lines;

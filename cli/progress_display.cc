@@ -25,7 +25,10 @@ int ProgressDisplay::width() {
 
 int ProgressDisplay::height() { return terminal_.height - 1; }
 
-void ProgressDisplay::Print(const std::string& line) { Write(drawn_, {line}); }
+void ProgressDisplay::Print(const std::string& line) {
+  width();  // what stands there is moved by what the window is now
+  Write(drawn_, {line});
+}
 
 void ProgressDisplay::Draw(const std::vector<std::string>& lines) {
   if (!terminal_.interactive) return;

@@ -63,8 +63,8 @@ struct SweepStatus {
   std::string problem;  // of the coordinator, e.g. that its disk is full; no file says it
 
   bool ended() const { return jobs.ended() == jobs.total(); }
-  /// Nothing more will happen before somebody does something.
-  bool paused_itself() const { return intent == "PAUSED" && !pause_reason.empty(); }
+  /// Of what is left nothing starts before somebody does something.
+  bool paused_itself() const { return intent == "PAUSED" && !pause_reason.empty() && !ended(); }
 };
 
 /// What a worker computes with.

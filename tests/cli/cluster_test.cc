@@ -134,6 +134,31 @@ TEST_F(ClusterTest, CanceledJobsDoNotRun) {
   EXPECT_EQ(Run({"cancel", "t"}).exit_code, 1);
 }
 
+TEST_F(ClusterTest, ASweepIsPausedResumedWatchedExplainedAndItsLogsRead) {
+  WriteSweep("s", "4096");
+  ASSERT_EQ(Run({"submit", "s.yaml"}).exit_code, 0);
+  EXPECT_THAT(Run({"explain", "1"}).output, HasSubstr("why: no worker is connected\n"));
+  EXPECT_EQ(Run({"pause", "s"}).output, "paused: 4 jobs\n");
+  EXPECT_EQ(Run({"pause", "3"}).output, "paused: 1 job\n");
+  EXPECT_THAT(Run({"explain", "1"}).output, HasSubstr("why: its sweep, s, is paused\n"));
+  StartWorker();
+  EXPECT_EQ(Run({"resume", "s"}).output, "resumed: 4 jobs to do\n");
+  const GyreResult watched = Run({"watch", "s", "--format", "csv"});
+  ASSERT_EQ(watched.exit_code, 0) << watched.error;
+  EXPECT_THAT(watched.output,
+              AllOf(HasSubstr("s: θ=10k seed 1 succeeded\n"),
+                    HasSubstr("\nsweep,variant,metric,n,"), ::testing::Not(HasSubstr("\x1b"))));
+  EXPECT_THAT(Run({"logs", "3", "--follow"}).output,
+              AllOf(StartsWith("== attempt 1 of job 3: "), HasSubstr("SUCCEEDED after "),
+                    HasSubstr(": done\n")));
+  EXPECT_THAT(Run({"explain", "3"}).output, HasSubstr("why: it has finished\n"));
+  EXPECT_EQ(Run({"retry", "s"}).output, "0 jobs queued anew\n");
+  EXPECT_EQ(Run({"retry", "3"}).exit_code, 1);
+  EXPECT_EQ(Run({"logs", "9"}).exit_code, 1);
+  EXPECT_EQ(Run({"logs", "s"}).exit_code, 2);
+  EXPECT_EQ(Run({"pause", "sweep:9"}).exit_code, 1);
+}
+
 TEST_F(ClusterTest, WatchingMayBeLeftAndTheSweepGoesOn) {
   WriteSweep("s", "4096");
   GyreProcess watching({"submit", "s.yaml", "--watch"}, options_);

@@ -152,6 +152,7 @@ TEST_F(SweepProgressTest, FailuresTroubleAndWorkersStayWhateverTheSize) {
 }
 
 TEST_F(SweepProgressTest, SweepsThatComeAreFollowedWhereAllAre) {
+  EXPECT_THAT(SweepProgress({}).Lines(80, 24), ElementsAre("no sweep has jobs to do"));
   ClusterStatus cluster;
   cluster.sweeps = {Quickstart()};
   cluster.sweeps[0].id = 2;
