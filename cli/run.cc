@@ -11,6 +11,7 @@
 #include "cli/follow.h"
 #include "cli/signals.h"
 #include "cli/sweep_client.h"
+#include "cli/pretrained.h"
 #include "cli/sweep_file.h"
 #include "cli/sweep_results.h"
 #include "cli/terminal.h"
@@ -45,6 +46,7 @@ Result<SweepFile> Prepare(Arguments* arguments, const StopSignals& signals) {
                         LoadSweepFile(arguments->path, arguments->submission.max_jobs));
   SweepSubmission& submission = arguments->submission;
   GYRE_ASSIGN_OR_RETURN(submission.datasets, PrepareDatasets(GyreHome(), file.sweeps));
+  GYRE_ASSIGN_OR_RETURN(submission.initial_weights, PrepareWeights(GyreHome(), file.sweeps));
   submission.yaml = file.yaml;
   submission.file = file.file;
   submission.folder = file.folder;

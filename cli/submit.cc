@@ -12,6 +12,7 @@
 #include "cli/exit_code.h"
 #include "cli/follow.h"
 #include "cli/object_transfer.h"
+#include "cli/pretrained.h"
 #include "cli/signals.h"
 #include "cli/sweep_client.h"
 #include "cli/sweep_file.h"
@@ -40,11 +41,13 @@ int Watch(SweepClient& client, const std::vector<std::string>& names, OutputForm
   return PrintResults(client, *ended, format);
 }
 
-Status Upload(const std::string& coordinator, const std::map<std::string, DatasetInfo>& datasets,
+Status Upload(const std::string& coordinator, const SweepSubmission& submission,
               std::stop_token stop) {
   std::map<std::string, NamedObject> objects;  // by hash: two requests may be for the same text
-  for (const auto& [key, info] : datasets)
+  for (const auto& [key, info] : submission.datasets)
     objects[info.hash] = {{ObjectKind::kDataset, info.hash}, info.name};
+  for (const auto& [folder, weights] : submission.initial_weights)
+    objects[weights.hash] = {{ObjectKind::kObject, weights.hash}, folder};
   std::vector<NamedObject> wanted;
   for (auto& [hash, object] : objects) wanted.push_back(std::move(object));
   return UploadMissing(coordinator, GyreHome(), wanted, std::move(stop));
@@ -66,12 +69,15 @@ int RunSubmit(Arguments arguments) {
     const bool bad = datasets.status().code() == StatusCode::kInvalidArgument;
     return bad ? kExitBadInput : kExitFailed;
   }
+  auto weights = PrepareWeights(GyreHome(), file->sweeps);
+  if (!weights.ok()) return Fail(weights.status());
   SweepSubmission& submission = arguments.submission;
+  submission.initial_weights = *std::move(weights);
   submission.yaml = file->yaml;
   submission.file = file->file;
   submission.folder = file->folder;
   submission.datasets = *std::move(datasets);
-  if (Status sent = Upload(arguments.coordinator, submission.datasets, signals.token()); !sent.ok())
+  if (Status sent = Upload(arguments.coordinator, submission, signals.token()); !sent.ok())
     return Fail(sent);
   const auto sweeps = (*client)->Submit(submission);
   if (!sweeps.ok()) return Fail(sweeps.status());

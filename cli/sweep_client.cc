@@ -172,6 +172,15 @@ Result<std::vector<SubmittedSweep>> SweepClient::Submit(const SweepSubmission& s
   for (const auto& [key, info] : submission.datasets) {
     Write(info, &(*request.mutable_datasets())[key]);
   }
+  for (const auto& [path, weights] : submission.initial_weights) {
+    v1::InitialWeights& sent = (*request.mutable_initial_weights())[path];
+    sent.set_hash(weights.hash);
+    sent.set_bytes(weights.bytes);
+    JobConfig config;
+    config.model = weights.model;
+    config.position = weights.position;
+    sent.set_config(ToJson(config).dump());
+  }
   request.set_replace(submission.replace);
   request.set_fresh(submission.fresh);
   request.set_max_jobs(submission.max_jobs);

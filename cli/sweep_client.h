@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "cli/pretrained.h"
 #include "results/sweep_status.h"
 #include "trainer/data/dataset.h"
 
@@ -24,7 +25,8 @@ inline constexpr char kDefaultCoordinator[] = "127.0.0.1:7470";
 
 struct SweepSubmission {
   std::string yaml, file, folder;
-  std::map<std::string, DatasetInfo> datasets;  // by DatasetRequest::Key()
+  std::map<std::string, DatasetInfo> datasets;            // by DatasetRequest::Key()
+  std::map<std::string, PreparedWeights> initial_weights;  // by the folder's absolute path
   bool replace = false, fresh = false;
   int64_t max_jobs = 0;
 };

@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "cli/byte_display.h"
 #include "cli/exit_code.h"
+#include "cli/pretrained.h"
 #include "trainer/data/corpora.h"
 #include "trainer/data/tokenizer_store.h"
 
@@ -38,6 +39,7 @@ SpecOptions SpecOptionsFor(const std::string& path, int64_t max_jobs) {
   options.folder = std::filesystem::absolute(path, error).parent_path().lexically_normal().string();
   options.max_jobs = max_jobs;
   options.model_vocabulary = ModelFileVocabulary;
+  options.initial_weights = LookAtWeights;
   if (const auto corpora = ListNamedCorpora(GyreHome()); corpora.ok()) {
     for (const NamedCorpus& corpus : *corpora) options.corpora.push_back(corpus.name);
   }

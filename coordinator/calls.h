@@ -106,9 +106,17 @@ struct FinishAttemptCall {
 
 // From people.
 
+/// An object made of a Hugging Face folder; `config` is a JobConfig's JSON with its model and
+/// position.
+struct SubmittedWeights {
+  std::string hash;
+  int64_t bytes = 0;
+  std::string config;
+};
 struct SubmitCall {
   std::string yaml, file, folder;
-  std::map<std::string, DatasetRecord> datasets;  // by request key
+  std::map<std::string, DatasetRecord> datasets;            // by request key
+  std::map<std::string, SubmittedWeights> initial_weights;  // by the folder's absolute path
   bool replace = false, fresh = false;
   int64_t max_jobs = 0;
   std::string submitted_by;

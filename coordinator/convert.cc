@@ -138,6 +138,9 @@ SubmitCall FromProto(const v1::SubmitRequest& request) {
   call.file = request.file();
   call.folder = request.folder();
   for (const auto& [key, dataset] : request.datasets()) call.datasets[key] = FromProto(dataset);
+  for (const auto& [path, weights] : request.initial_weights()) {
+    call.initial_weights[path] = {weights.hash(), weights.bytes(), weights.config()};
+  }
   call.replace = request.replace();
   call.fresh = request.fresh();
   call.max_jobs = request.max_jobs();

@@ -265,7 +265,7 @@ Status Coordinator::GrantJob(int64_t offer_id, int64_t job_id, const Moment& at)
       {"datasets",
        {{"train", TrainTextsJson(details.train_dataset)},
         {"validation", Json::parse(details.validation_datasets, nullptr, false)}}},
-      {"initial_weights", ""}};
+      {"initial_weights", details.initial_weights}};
   offer.lease = LeaseReply{.job_id = job_id,
                            .attempt = attempt.number,
                            .sweep = details.sweep,

@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "coordinator/initial_weights.h"
 #include "trainer/model/memory_estimate.h"
 
 namespace gyre {
@@ -38,6 +39,7 @@ PreparedVariant PrepareVariant(const Variant& variant) {
   prepared.record.config = ToJson(variant.config).dump();
   prepared.record.train_dataset = variant.train_dataset;
   prepared.record.validation_datasets = Json(variant.validation_datasets).dump();
+  prepared.record.initial_weights = variant.initial_weights;
   const EncodingConfig& encoding = variant.config.position.common;
   prepared.record.position_type = encoding.type;
   if (encoding.type == "rope") {
@@ -60,6 +62,12 @@ Status CheckDatasets(const SweepSpec& spec) {
     for (const auto& [name, hash] : variant.validation_datasets) {
       if (hash.empty() && missing.empty()) missing = "its validation set '" + name + "'";
     }
+    const std::string& init_from = variant.config.train.init_from;
+    if (!init_from.empty() && variant.initial_weights.empty() && missing.empty()) {
+      return FailedPrecondition("sweep " + spec.name + ", variant '" + variant.name +
+                                "': the weights of train.init_from " + init_from +
+                                " are not known");
+    }
     if (!missing.empty()) {
       return FailedPrecondition(
           "sweep " + spec.name + ", variant '" + variant.name + "': " + missing +
@@ -77,6 +85,9 @@ std::string ResolvedJson(const SweepSpec& spec) {
                         {"config", ToJson(variant.config)},
                         {"train_dataset", variant.train_dataset},
                         {"validation_datasets", variant.validation_datasets}});
+    if (!variant.initial_weights.empty()) {
+      variants.back()["initial_weights"] = variant.initial_weights;
+    }
   }
   const Json resolved = {
       {"sweep", spec.name},
@@ -135,7 +146,8 @@ PreparedSweep PrepareSweep(const SweepSpec& spec, const SubmitCall& call) {
 
 }  // namespace
 
-Result<PreparedSubmission> PrepareSubmission(const SubmitCall& call, const SweepParser& parser) {
+Result<PreparedSubmission> PrepareSubmission(const SubmitCall& call, const SweepParser& parser,
+                                             const AskSql& ask) {
   SpecOptions options;
   if (!call.file.empty()) options.file = call.file;
   if (!call.folder.empty()) options.folder = call.folder;
@@ -151,6 +163,7 @@ Result<PreparedSubmission> PrepareSubmission(const SubmitCall& call, const Sweep
     }
     return NotFound("no data set with the tokenizer " + path + " came with the submission");
   };
+  options.initial_weights = InitialWeightsFor(call, ask);
   for (const auto& [request_key, dataset] : call.datasets) {
     for (const std::string& name : CorporaIn(request_key)) options.corpora.push_back(name);
   }

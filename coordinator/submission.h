@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "coordinator/calls.h"
+#include "results/job_weights.h"
 #include "sweeps/spec/sweep_spec.h"
 
 namespace gyre {
@@ -38,7 +39,9 @@ struct PreparedSubmission {
 using SweepParser = std::function<Result<std::vector<SweepSpec>>(const std::string& yaml,
                                                                  const SpecOptions& options)>;
 
-/// The parser's error, or FAILED_PRECONDITION: a data set is not among call.datasets.
-Result<PreparedSubmission> PrepareSubmission(const SubmitCall& call, const SweepParser& parser);
+/// `ask` reads the database, for the jobs that train.init_from names. The parser's error, or
+/// FAILED_PRECONDITION: a data set is not among call.datasets, or initial weights are not known.
+Result<PreparedSubmission> PrepareSubmission(const SubmitCall& call, const SweepParser& parser,
+                                             const AskSql& ask = {});
 
 }  // namespace gyre

@@ -14,6 +14,22 @@
 namespace gyre {
 namespace {
 
+Status CheckWeightsHeld(const PreparedSubmission& submission, const ObjectStore& objects) {
+  for (const PreparedSweep& sweep : submission.sweeps) {
+    for (const PreparedVariant& variant : sweep.variants) {
+      const std::string& hash = variant.record.initial_weights;
+      if (hash.empty()) continue;
+      const ObjectRef ref{ObjectKind::kObject, hash};
+      if (!objects.Has(ref)) {
+        return FailedPrecondition("the coordinator does not hold the initial weights of '" +
+                                  variant.record.name + "' (" + hash + ")");
+      }
+      objects.Touch(ref);
+    }
+  }
+  return OkStatus();
+}
+
 /// FAILED_PRECONDITION: what a job of it reads is not here, so that no worker could get it.
 Status CheckHeld(const PreparedSubmission& submission, const ObjectStore& objects) {
   std::set<std::string> needed;
@@ -45,9 +61,12 @@ Status CheckHeld(const PreparedSubmission& submission, const ObjectStore& object
 
 grpc::Status SweepServiceAdapter::Submit(grpc::ServerContext*, const v1::SubmitRequest* request,
                                          v1::SubmitResponse* response) {
-  const Result<PreparedSubmission> submission = PrepareSubmission(FromProto(*request), parser_);
+  const Result<PreparedSubmission> submission = PrepareSubmission(
+      FromProto(*request), parser_,
+      [this](const std::string& sql) { return RunQuery(database_, sql, /*max_rows=*/0); });
   if (!submission.ok()) return ToGrpcStatus(submission.status());
   if (Status held = CheckHeld(*submission, objects_); !held.ok()) return ToGrpcStatus(held);
+  if (Status held = CheckWeightsHeld(*submission, objects_); !held.ok()) return ToGrpcStatus(held);
   std::vector<SubmitReply> replies;
   const Status status = loop_.Do([&](const Moment& at) -> Status {
     GYRE_ASSIGN_OR_RETURN(replies, coordinator_.Submit(*submission, at));

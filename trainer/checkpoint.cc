@@ -1,22 +1,16 @@
 #include "trainer/checkpoint.h"
 
 #include <charconv>
-#include <cstdio>
 #include <map>
 #include <utility>
 #include <vector>
 
-#include "base/files.h"
-#include "base/hash.h"
-#include "base/scratch_folder.h"
-#include "trainer/safetensors.h"
+#include "trainer/pretrained/weights_object.h"
 
 namespace gyre {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr char kFormat[] = "gyre checkpoint 1";
 
 struct Group {
   TensorKind kind;
@@ -70,7 +64,8 @@ Status CheckMetadata(const std::map<std::string, std::string>& metadata, const s
   const auto refuse = [&hash](const std::string& why) {
     return FailedPrecondition("cannot resume from checkpoint " + hash + ": " + why);
   };
-  if (!has("format", kFormat)) return refuse("it is not a checkpoint of this version of Gyre");
+  if (!has("format", kObjectFormat))
+    return refuse("it is not a checkpoint of this version of Gyre");
   if (!has("numerics", std::to_string(kNumericsVersion))) {
     return refuse("it was trained with another version of the numerics; start the job anew");
   }
@@ -83,31 +78,36 @@ Status CheckMetadata(const std::map<std::string, std::string>& metadata, const s
   return OkStatus();
 }
 
+// INVALID_ARGUMENT: the first tensor that does not fit.
+Status LoadGroup(const SafetensorsFile& file, const Group& group, Model* model) {
+  std::vector<float> values;
+  for (const Tensor& tensor : model->parameters()) {
+    const TensorEntry* entry = file.Find(group.prefix + tensor.name);
+    if (entry == nullptr || entry->shape != tensor.shape) {
+      return InvalidArgument("the tensor " + (group.prefix + tensor.name) +
+                             " is missing or has another shape than this job's model");
+    }
+    values.resize(static_cast<size_t>(ValueCount(tensor.shape)));
+    GYRE_RETURN_IF_ERROR(file.Read(*entry, values));
+    GYRE_RETURN_IF_ERROR(model->Load(group.kind, tensor.name, values));
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 Result<CheckpointInfo> WriteCheckpoint(const fs::path& home, const CheckpointPlace& place,
                                        bool weights_only, const Model& model) {
-  const auto write = [&]() -> Result<SafetensorsWriter::Written> {
-    const fs::path objects = home / "objects";
-    GYRE_RETURN_IF_ERROR(MakeFolders(objects));
-    GYRE_ASSIGN_OR_RETURN(const ScratchFolder scratch, ScratchFolder::Create(home, "checkpoint"));
-    const fs::path temporary = scratch.path() / "state";
-    GYRE_ASSIGN_OR_RETURN(auto written,
-                          WriteTensors(temporary,
-                                       {{"format", kFormat},
-                                        {"content", weights_only ? "weights" : "state"},
-                                        {"job_key", place.job_key},
-                                        {"step", std::to_string(place.step)},
-                                        {"tokens", std::to_string(place.tokens)},
-                                        {"numerics", std::to_string(kNumericsVersion)}},
-                                       weights_only, model));
-    if (rename(temporary.c_str(), (objects / written.hash).c_str()) != 0) {
-      return ErrnoStatus(errno, "cannot rename to " + (objects / written.hash).string());
-    }
-    GYRE_RETURN_IF_ERROR(SyncPath(objects));
-    return written;
-  };
-  const Result<SafetensorsWriter::Written> written = write();
+  const auto written = KeepObject(home, [&](const fs::path& temporary) {
+    return WriteTensors(temporary,
+                        {{"format", kObjectFormat},
+                         {"content", weights_only ? "weights" : "state"},
+                         {"job_key", place.job_key},
+                         {"step", std::to_string(place.step)},
+                         {"tokens", std::to_string(place.tokens)},
+                         {"numerics", std::to_string(kNumericsVersion)}},
+                        weights_only, model);
+  });
   if (!written.ok()) {
     return written.status().WithContext("cannot keep a checkpoint in " + home.string());
   }
@@ -116,36 +116,27 @@ Result<CheckpointInfo> WriteCheckpoint(const fs::path& home, const CheckpointPla
 
 Result<CheckpointPlace> LoadCheckpoint(const fs::path& home, const std::string& hash,
                                        const std::string& job_key, Model* model) {
-  if (hash.size() != 64 || hash.find_first_not_of("0123456789abcdef") != std::string::npos) {
-    return InvalidArgument("'" + hash + "' is not the hash of a checkpoint (64 hex digits)");
-  }
-  const fs::path path = home / "objects" / hash;
-  const auto file = SafetensorsFile::Open(path);
-  if (!file.ok()) {
-    if (file.status().code() != StatusCode::kNotFound) return file.status();
-    return NotFound("there is no checkpoint " + hash + " in " + path.parent_path().string());
-  }
-  if (Sha256Hex(file->bytes()) != hash) {
-    return DataLoss("the checkpoint " + path.string() +
-                    " is damaged: its content has another hash");
-  }
+  const auto file = OpenObject(home, hash);
+  if (!file.ok()) return file.status();
   GYRE_RETURN_IF_ERROR(CheckMetadata(file->metadata(), hash, job_key));
-  std::vector<float> values;
   for (const Group& group : kGroups) {
-    for (const Tensor& tensor : model->parameters()) {
-      const TensorEntry* entry = file->Find(group.prefix + tensor.name);
-      if (entry == nullptr || entry->shape != tensor.shape) {
-        return FailedPrecondition("cannot resume from checkpoint " + hash + ": the tensor " +
-                                  group.prefix + tensor.name +
-                                  " is missing or has another shape than this job's model");
-      }
-      values.resize(static_cast<size_t>(ValueCount(tensor.shape)));
-      GYRE_RETURN_IF_ERROR(file->Read(*entry, values));
-      GYRE_RETURN_IF_ERROR(model->Load(group.kind, tensor.name, values));
+    const Status status = LoadGroup(*file, group, model);
+    if (!status.ok()) {
+      return FailedPrecondition("cannot resume from checkpoint " + hash + ": " + status.message());
     }
   }
   return CheckpointPlace{job_key, Number(file->metadata(), "step"),
                          Number(file->metadata(), "tokens")};
+}
+
+Status LoadInitialWeights(const fs::path& home, const std::string& hash, Model* model) {
+  const auto file = OpenObject(home, hash);
+  if (!file.ok()) return file.status().WithContext("the initial weights");
+  const auto found = file->metadata().find("format");
+  if (found == file->metadata().end() || found->second != kObjectFormat) {
+    return InvalidArgument("the initial weights " + hash + " are not of this version of Gyre");
+  }
+  return LoadGroup(*file, kGroups[0], model).WithContext("the initial weights " + hash);
 }
 
 }  // namespace gyre

@@ -34,4 +34,9 @@ Result<CheckpointInfo> WriteCheckpoint(const std::filesystem::path& home,
 Result<CheckpointPlace> LoadCheckpoint(const std::filesystem::path& home, const std::string& hash,
                                        const std::string& job_key, Model* model);
 
+/// The weights alone of any object, also of one with the optimizer's state, of any job: what
+/// training starts from. NOT_FOUND, DATA_LOSS as above; INVALID_ARGUMENT with the first tensor that
+/// this model has and the object has not, or not of that shape.
+Status LoadInitialWeights(const std::filesystem::path& home, const std::string& hash, Model* model);
+
 }  // namespace gyre

@@ -83,9 +83,9 @@ Status Evaluate(const Arguments& arguments, std::ostream& out) {
   context = static_cast<int>(std::min<size_t>(static_cast<size_t>(context), tokens.size() - 1));
   GYRE_ASSIGN_OR_RETURN(const auto backend,
                         CreateBackend(arguments.Flag("--backend", "cpu"), threads));
-  GYRE_ASSIGN_OR_RETURN(const ModelFolder folder, ModelFolder::Open(arguments.words[0]));
+  GYRE_ASSIGN_OR_RETURN(const PretrainedFolder folder, PretrainedFolder::Open(arguments.words[0]));
   GYRE_ASSIGN_OR_RETURN(const auto model,
-                        folder.CreateModel(backend.get(), 1, context, /*training=*/false));
+                        ModelOf(folder, backend.get(), 1, context, /*training=*/false));
   GYRE_ASSIGN_OR_RETURN(const Evaluated sum, EvaluateTokens(tokens, context, model.get()));
   const double loss = sum.nats / static_cast<double>(sum.targets);
   char line[160];

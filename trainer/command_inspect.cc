@@ -28,7 +28,7 @@ void PrintLayer(size_t index, const LayerPosition& layer, std::ostream& out) {
 }
 
 Status Inspect(const std::string& path, int length, std::ostream& out) {
-  GYRE_ASSIGN_OR_RETURN(const ModelFolder folder, ModelFolder::Open(path));
+  GYRE_ASSIGN_OR_RETURN(const PretrainedFolder folder, PretrainedFolder::Open(path));
   const ModelConfig& model = folder.config.model;
   GYRE_ASSIGN_OR_RETURN(const ParameterLayout layout, ParameterLayout::Create(model));
   GYRE_ASSIGN_OR_RETURN(const auto layers, ResolvePositions(folder.config.position, model, length));

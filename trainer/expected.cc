@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/files.h"
-#include "trainer/json_reader.h"
+#include "trainer/pretrained/json_reader.h"
 
 namespace gyre {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "trainer/data/dataset.h"
+#include "trainer/pretrained/weights_object.h"
 
 namespace gyre {
 
@@ -39,6 +40,13 @@ Result<TrainerJob> ReadJobFile(const std::filesystem::path& file, const std::fil
   }
   auto job = TrainerJobFromJson(json);
   if (!job.ok()) return job.status().WithContext(file.string());
+  const std::string& from = job->config.train.init_from;
+  if (!from.empty() && job->initial_weights.empty() && !from.starts_with(kCheckpointPrefix)) {
+    progress("making an object of the weights in " + from);
+    GYRE_ASSIGN_OR_RETURN(const PretrainedFolder folder, PretrainedFolder::Open(from));
+    GYRE_ASSIGN_OR_RETURN(const auto written, KeepWeights(home, folder));
+    job->initial_weights = written.hash;
+  }
   return job;
 }
 

@@ -47,6 +47,10 @@ Status CheckJob(const TrainerJob& job) {
     return InvalidArgument("train.schedule.name must be cosine or constant, not '" +
                            train.schedule.name + "'");
   }
+  if (!train.init_from.empty() && job.initial_weights.empty()) {
+    return InvalidArgument("the job starts from " + train.init_from +
+                           ", and it is not said which weights those are");
+  }
   if (job.validation_datasets.empty()) return InvalidArgument("the job has no validation set");
   return OkStatus();
 }
@@ -180,6 +184,9 @@ Status Run::Start() {
   started_ = last_progress_ = Clock::Real().Now();
   if (options_.resume_from.empty()) {
     GYRE_RETURN_IF_ERROR(model_->InitializeWeights(job_.seed));
+    if (!job_.initial_weights.empty()) {
+      GYRE_RETURN_IF_ERROR(LoadInitialWeights(options_.home, job_.initial_weights, model_.get()));
+    }
     return Sample();
   }
   GYRE_ASSIGN_OR_RETURN(const CheckpointPlace place,

@@ -18,7 +18,7 @@ namespace gyre {
 
 class Verification {
  public:
-  Verification(const ModelFolder& folder, const Expected& expected, Backend* backend)
+  Verification(const PretrainedFolder& folder, const Expected& expected, Backend* backend)
       : folder_(folder), expected_(expected), backend_(backend) {}
 
   Result<VerifyReport> Run();
@@ -45,7 +45,7 @@ class Verification {
   /// total norm.
   Result<double> CompareGradients(const Model& model, double targets, const std::string& prefix);
 
-  const ModelFolder& folder_;
+  const PretrainedFolder& folder_;
   const Expected& expected_;
   Backend* const backend_;
   VerifyReport report_;

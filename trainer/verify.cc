@@ -75,7 +75,7 @@ void Verification::Skip(const std::string& name, const std::string& why) {
 
 Result<std::unique_ptr<Model>> Verification::CreateModel(bool training) const {
   const Batch& batch = *expected_.batch;
-  return folder_.CreateModel(backend_, batch.rows, batch.length, training);
+  return ModelOf(folder_, backend_, batch.rows, batch.length, training);
 }
 
 Status Verification::CheckPosition() {
@@ -221,7 +221,7 @@ Result<VerifyReport> Verification::Run() {
 Result<VerifyReport> VerifyFolder(const std::filesystem::path& folder,
                                   const VerifyOptions& options) {
   GYRE_ASSIGN_OR_RETURN(const auto backend, CreateBackend(options.backend, options.threads));
-  GYRE_ASSIGN_OR_RETURN(const ModelFolder model, ModelFolder::Open(folder));
+  GYRE_ASSIGN_OR_RETURN(const PretrainedFolder model, PretrainedFolder::Open(folder));
   GYRE_ASSIGN_OR_RETURN(const Expected expected, ReadExpected(folder / "expected.json"));
   auto report = Verification(model, expected, backend.get()).Run();
   if (!report.ok()) return report.status().WithContext(folder.string());

@@ -34,6 +34,7 @@ struct VariantRecord {
   std::string name;
   std::string config;                              // not read back by Load
   std::string train_dataset, validation_datasets;  // not read back by Load
+  std::string initial_weights;                     // not read back by Load
   std::optional<int64_t> baseline_id;
   std::string position_type;
   std::optional<double> theta, p;

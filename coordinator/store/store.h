@@ -36,7 +36,7 @@ struct Snapshot {
 
 /// What a lease says beyond the job's record.
 struct LeaseDetails {
-  std::string sweep, variant, config, key, train_dataset, validation_datasets;
+  std::string sweep, variant, config, key, train_dataset, validation_datasets, initial_weights;
 };
 
 /// A point that came again with another value under the same fingerprint.

@@ -40,14 +40,14 @@ Status Store::Update(const AttemptRecord& attempt, std::optional<Millis> ended_a
 Result<LeaseDetails> Store::DetailsOf(int64_t job_id) {
   GYRE_ASSIGN_OR_RETURN(
       Statement * rows,
-      Bound("SELECT s.name, v.name, v.config, j.key, v.train_dataset, v.validation_datasets "
-            "FROM jobs j JOIN sweeps s ON s.id = j.sweep_id JOIN variants v ON v.id = j.variant_id "
+      Bound("SELECT s.name, v.name, v.config, j.key, v.train_dataset, v.validation_datasets, "
+            "v.initial_weights FROM jobs j JOIN sweeps s ON s.id = j.sweep_id JOIN variants v ON v.id = j.variant_id "
             "WHERE j.id = ?",
             job_id));
   GYRE_ASSIGN_OR_RETURN(const bool row, Step(rows));
   if (!row) return NotFound("there is no job " + std::to_string(job_id));
   return LeaseDetails{rows->Text(0), rows->Text(1), rows->Text(2),
-                      rows->Text(3), rows->Text(4), rows->Text(5)};
+                      rows->Text(3), rows->Text(4), rows->Text(5), rows->Text(6)};
 }
 
 Result<JobHistory> Store::HistoryOf(int64_t job_id) {

@@ -25,9 +25,9 @@ Result<int64_t> Store::Insert(const SweepRecord& sweep, Millis wall) {
 Result<int64_t> Store::Insert(const VariantRecord& variant) {
   GYRE_RETURN_IF_ERROR(
       Run("INSERT INTO variants (sweep_id, name, config, train_dataset, validation_datasets, "
-          "position_type, theta, p, keep, spacing) VALUES (?,?,?,?,?,?,?,?,?,?)",
+          "initial_weights, position_type, theta, p, keep, spacing) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
           variant.sweep_id, variant.name, variant.config, variant.train_dataset,
-          variant.validation_datasets, variant.position_type, variant.theta, variant.p,
+          variant.validation_datasets, variant.initial_weights, variant.position_type, variant.theta, variant.p,
           variant.keep, variant.spacing));
   return database_.LastInsertId();
 }

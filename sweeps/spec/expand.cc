@@ -110,6 +110,7 @@ class Expander {
     made.config = std::move(resolved.config);
     made.positions = std::move(resolved.positions);
     made.switched = std::move(resolved.switched);
+    made.initial_weights = std::move(resolved.initial_weights);
     spec_.variants.push_back(std::move(made));
   }
 
@@ -254,6 +255,7 @@ class Expander {
       variant->validation_datasets[name] = look_up(request);
       validation[name] = request.Key();
     }
+    *prepared &= variant->config.train.init_from.empty() || !variant->initial_weights.empty();
     if (*prepared)
       return VariantIdentity(*variant, variant->train_dataset, variant->validation_datasets);
     return VariantIdentity(*variant, TextOf(requested_texts), validation);

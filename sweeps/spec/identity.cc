@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 #include <vector>
 
 #include "base/hash.h"
@@ -101,11 +102,16 @@ std::string VariantIdentity(const Variant& variant, const std::string& train,
                  .holdout = 0};
   config.model.sliding_window = 0;
   config.train.checkpoint_every = 0;
+  // Weights by content; where they are not known yet, by what is asked for.
+  const std::string init_from = std::exchange(config.train.init_from, "");
   Json identity = ToJson(config);
   identity["numerics"] = kNumericsVersion;
   identity["position"] = EffectsOf(variant.config.position, variant.positions);
   if (Json switches = SwitchesOf(variant); !switches.empty()) {
     identity["switch"] = std::move(switches);
+  }
+  if (!init_from.empty()) {
+    identity["init_from"] = variant.initial_weights.empty() ? init_from : variant.initial_weights;
   }
   identity["data"]["train"] = train;
   identity["data"]["validation"] = validation;

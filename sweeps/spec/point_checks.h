@@ -40,12 +40,18 @@ class PointChecks {
 };
 
 /// The parts of a JobConfig; each fills its part from the settings and reports what does not fit.
-/// `vocabulary` is the tokenizer's.
-void ResolveModel(PointChecks* checks, int vocabulary, ModelConfig* model);
+/// `vocabulary` is the tokenizer's; `model` and `position` hold the defaults: with `pretrained`,
+/// those of the initial weights.
+void ResolveModel(PointChecks* checks, int vocabulary, bool pretrained, ModelConfig* model);
+/// A fault that lists where the resolved model is not the one that the initial weights are of.
+void CheckModelOf(PointChecks* checks, const std::string& init_from, const InitialWeights& weights,
+                  const ModelConfig& model);
 void ResolvePosition(PointChecks* checks, const ModelConfig& model, PositionConfig* position,
                      Notes* notes);
-/// After the others: a switch goes from the block's encoding to one within the budget.
-void ResolveSwitches(PointChecks* checks, JobConfig* config, Notes* notes);
+/// After the others: a switch goes from the block's encoding to one within the budget. `defaults`
+/// as they were for the block.
+void ResolveSwitches(PointChecks* checks, const PositionConfig& defaults, JobConfig* config,
+                     Notes* notes);
 void ResolveTraining(PointChecks* checks, JobConfig* config);
 
 /// Sequences computed at once, from the shapes alone: the largest divisor of the batch whose

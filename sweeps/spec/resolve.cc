@@ -126,10 +126,18 @@ ResolvedPoint PointResolver::Resolve(const GridPoint& point) {
     config.data.validation = validation;
   }
   const int vocabulary = ResolveTokenizer(&checks, &config.data);
-  ResolveModel(&checks, vocabulary, &config.model);
+  const InitialWeights* weights = FindWeights(&checks, &config.train);
+  if (weights != nullptr) {
+    resolved.initial_weights = weights->hash;
+    config.model = weights->model;
+    config.position = weights->position;
+  }
+  ResolveModel(&checks, vocabulary, weights != nullptr, &config.model);
+  if (weights != nullptr) CheckModelOf(&checks, config.train.init_from, *weights, config.model);
   ResolveTraining(&checks, &config);
+  const PositionConfig said_by_weights = config.position;
   ResolvePosition(&checks, config.model, &config.position, notes_);
-  ResolveSwitches(&checks, &config, notes_);
+  ResolveSwitches(&checks, said_by_weights, &config, notes_);
   if (!resolved.faults.empty()) return resolved;
 
   const auto positions_of = [&](const PositionConfig& position, std::vector<LayerPosition>* of) {

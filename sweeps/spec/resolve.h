@@ -24,6 +24,7 @@ struct ResolvedPoint {
   JobConfig config;
   std::vector<LayerPosition> positions;              // empty where there are faults
   std::vector<std::vector<LayerPosition>> switched;  // the same after each switch
+  std::string initial_weights;                       // the object's hash, where it is known
   std::vector<PointFault> faults;
 };
 
@@ -40,6 +41,8 @@ class PointResolver {
  private:
   /// Sets data.tokenizer; its vocabulary, or of one that is not known the least there can be.
   int ResolveTokenizer(PointChecks* checks, DataConfig* data);
+  // The weights that the point starts from; null where there are none, or none are known.
+  const InitialWeights* FindWeights(PointChecks* checks, TrainConfig* train);
 
   const SpecOptions& options_;
   TextPlace fallback_;
@@ -48,6 +51,7 @@ class PointResolver {
   // from.
   std::map<std::pair<const Setting*, const Setting*>, std::pair<Json, Json>> sources_;
   std::map<std::string, Result<int>> vocabularies_;  // of models, by path
+  std::map<std::string, Result<std::optional<InitialWeights>>> weights_;
 };
 
 }  // namespace gyre

@@ -42,13 +42,15 @@ const int kRopeParameters = FieldIndexOrDie("position.rope_parameters");
 const int kNoRopeLayers = FieldIndexOrDie("position.no_rope_layers");
 const int kNoRopeInterval = FieldIndexOrDie("position.no_rope_layer_interval");
 
-ScalingConfig ReadScaling(const PointChecks& checks) {
-  ScalingConfig scaling;
-  scaling.type = checks.Get(kScaling, scaling.type);
-  if (scaling.type == "none") return {};
+ScalingConfig ReadScaling(const PointChecks& checks, ScalingConfig scaling) {
+  const std::string type = checks.Get(kScaling, scaling.type);
+  if (type == "none") return {};
+  if (type != scaling.type) scaling = {};
+  scaling.type = type;
   scaling.factor = checks.Get(kFactor, scaling.factor);
   if (scaling.type != "linear") {
-    scaling.original_max_position_embeddings = checks.Get(kOriginal, checks.Get(kMaxPositions, 0));
+    scaling.original_max_position_embeddings =
+        checks.Get(kOriginal, checks.Get(kMaxPositions, scaling.original_max_position_embeddings));
   }
   if (scaling.type == "llama3") {
     scaling.low_freq_factor = checks.Get(kLowFactor, scaling.low_freq_factor);
@@ -62,8 +64,9 @@ ScalingConfig ReadScaling(const PointChecks& checks) {
   return scaling;
 }
 
-EncodingConfig ReadEncoding(const PointChecks& checks) {
-  EncodingConfig encoding;
+// `encoding` holds the defaults.
+EncodingConfig ReadEncoding(const PointChecks& checks, EncodingConfig encoding) {
+  if (checks.Has(kP) || checks.Has(kKeep)) encoding.band.reset();
   encoding.type = checks.Get(kType, encoding.type);
   encoding.theta = checks.Get(kTheta, encoding.theta);
   encoding.p = checks.Get(kP, encoding.p);
@@ -75,7 +78,7 @@ EncodingConfig ReadEncoding(const PointChecks& checks) {
     encoding.keep = "high";
   }
   encoding.pairing = checks.Get(kPairing, encoding.pairing);
-  encoding.scaling = ReadScaling(checks);
+  encoding.scaling = ReadScaling(checks, encoding.scaling);
   return encoding;
 }
 
@@ -91,7 +94,7 @@ void CheckScaling(PointChecks* checks, const ScalingConfig& scaling, Notes* note
     }
   }
   if (scaling.type != "none") {
-    if (!checks->Has(kFactor))
+    if (checks->Has(kScaling) && !checks->Has(kFactor))
       checks->Add({kScaling, kFactor}, type + " needs position.scaling.factor");
     if (scaling.type != "linear" && scaling.original_max_position_embeddings == 0) {
       checks->Add({kScaling, kOriginal, kMaxPositions},
@@ -276,7 +279,17 @@ std::vector<int> WindowsByType(PointChecks* checks, const std::vector<std::strin
 void ResolvePosition(PointChecks* checks, const ModelConfig& model, PositionConfig* position,
                      Notes* notes) {
   const int layers = model.num_hidden_layers;
-  position->common = ReadEncoding(*checks);
+  const EncodingConfig common_default = position->common;
+  // Of weights whose layers differ; not where the sweep has another number of layers, which is a
+  // fault anyway.
+  std::vector<EncodingConfig> layer_defaults = std::move(position->layers);
+  if (static_cast<int>(layer_defaults.size()) != layers) layer_defaults.clear();
+  if (static_cast<int>(position->windows.size()) != layers) position->windows.clear();
+  position->layers.clear();
+  position->common = ReadEncoding(*checks, common_default);
+  for (const EncodingConfig& own : layer_defaults) {
+    position->layers.push_back(ReadEncoding(*checks, own));
+  }
   const std::vector<std::string> types = LayerTypes(checks, layers);
   if (!types.empty()) position->windows = WindowsByType(checks, types, model.sliding_window);
 
@@ -289,7 +302,8 @@ void ResolvePosition(PointChecks* checks, const ModelConfig& model, PositionConf
   if (!all_overridden) CheckEncoding(checks, position->common, model.head_dim, notes);
   for (auto& [layer, point] : spreader.points()) {
     PointChecks own(point, checks->fallback(), checks->faults());
-    const EncodingConfig encoding = ReadEncoding(own);
+    const EncodingConfig encoding = ReadEncoding(
+        own, layer_defaults.empty() ? common_default : layer_defaults[static_cast<size_t>(layer)]);
     CheckEncoding(&own, encoding, model.head_dim, notes);
     if (encoding != position->common && position->layers.empty()) {
       position->layers.assign(layers, position->common);
@@ -302,7 +316,8 @@ void ResolvePosition(PointChecks* checks, const ModelConfig& model, PositionConf
   }
 }
 
-void ResolveSwitches(PointChecks* checks, JobConfig* config, Notes* notes) {
+void ResolveSwitches(PointChecks* checks, const PositionConfig& defaults, JobConfig* config,
+                     Notes* notes) {
   const Setting* setting = checks->point().At(kSwitch);
   if (setting == nullptr) return;
   GridPoint in_force = checks->point();
@@ -316,6 +331,7 @@ void ResolveSwitches(PointChecks* checks, JobConfig* config, Notes* notes) {
     PointChecks own(in_force, change.place, checks->faults());
     PositionSwitch& made = config->position.switches.emplace_back();
     made.at = change.at;
+    made.to = defaults;
     ResolvePosition(&own, config->model, &made.to, notes);
   }
 }

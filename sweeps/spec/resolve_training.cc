@@ -59,15 +59,20 @@ int64_t Share(int64_t tokens, int percent) {
   return std::max<int64_t>(tokens / 100 * percent + tokens % 100 * percent / 100, 1);
 }
 
-void ResolveHeads(PointChecks* checks, ModelConfig* model) {
+void ResolveHeads(PointChecks* checks, ModelConfig* model, bool pretrained) {
   model->num_attention_heads = checks->Get(kHeads, model->num_attention_heads);
-  model->num_key_value_heads = checks->Get(kKeyHeads, model->num_attention_heads);
+  model->num_key_value_heads =
+      checks->Get(kKeyHeads, pretrained ? model->num_key_value_heads : model->num_attention_heads);
   const int heads = model->num_attention_heads;
   const int key_heads = model->num_key_value_heads;
   if (heads % key_heads != 0) {
     checks->Add({kKeyHeads, kHeads}, "model.num_key_value_heads " + Text(key_heads) +
                                          " does not divide model.num_attention_heads " +
                                          Text(heads));
+  }
+  if (pretrained) {
+    model->head_dim = checks->Get(kHeadDim, model->head_dim);
+    return;
   }
   if (!checks->Has(kHeadDim) && model->hidden_size % heads != 0) {
     checks->Add({kHidden, kHeads, kHeadDim},
@@ -81,18 +86,20 @@ void ResolveHeads(PointChecks* checks, ModelConfig* model) {
 
 }  // namespace
 
-void ResolveModel(PointChecks* checks, int vocabulary, ModelConfig* model) {
+void ResolveModel(PointChecks* checks, int vocabulary, bool pretrained, ModelConfig* model) {
   model->model_type = checks->Get(kModelType, model->model_type);
-  model->vocab_size = checks->Get(kVocabulary, vocabulary);
+  model->vocab_size = checks->Get(kVocabulary, pretrained ? model->vocab_size : vocabulary);
   model->num_hidden_layers = checks->Get(kHiddenLayers, model->num_hidden_layers);
   model->hidden_size = checks->Get(kHidden, model->hidden_size);
-  model->intermediate_size = checks->Get(kIntermediate, 4 * model->hidden_size);
-  ResolveHeads(checks, model);
+  model->intermediate_size =
+      checks->Get(kIntermediate, pretrained ? model->intermediate_size : 4 * model->hidden_size);
+  ResolveHeads(checks, model, pretrained);
   model->rms_norm_eps = checks->Get(kNormEps, model->rms_norm_eps);
   model->initializer_range = checks->Get(kInitializer, model->initializer_range);
   model->tie_word_embeddings = checks->Get(kTied, model->tie_word_embeddings);
   model->qk_norm = checks->Get(kQkNorm, model->qk_norm);
-  model->sliding_window = checks->Get(kUseWindow, true) ? checks->Get(kWindow, 0) : 0;
+  model->sliding_window =
+      checks->Get(kUseWindow, true) ? checks->Get(kWindow, model->sliding_window) : 0;
 
   if (model->vocab_size < vocabulary) {
     checks->Add({kVocabulary, kTokenizer}, "model.vocab_size must hold the tokenizer's " +

@@ -40,6 +40,9 @@ struct Variant {
   // SpecOptions::dataset_hashes; empty where one is not prepared.
   std::string train_dataset;  // of several texts: their list (config/job_config.h, TextOf)
   std::map<std::string, std::string> validation_datasets;
+  /// The object behind config.train.init_from, from SpecOptions::initial_weights; empty where there
+  /// is none, or it is not known.
+  std::string initial_weights;
 };
 
 /// One variant with one seed.
@@ -81,6 +84,17 @@ using DatasetHashes = std::function<std::optional<std::string>(const std::string
 /// The vocabulary of the SentencePiece model in a file, or why it is not known.
 using ModelVocabulary = std::function<Result<int>(const std::string& absolute_path)>;
 
+/// What stands behind a train.init_from: the object's hash (empty while a folder has not been made
+/// into one) and the model that the weights are of.
+struct InitialWeights {
+  std::string hash;
+  ModelConfig model;
+  PositionConfig position;
+};
+/// By the absolute path of a folder, or "checkpoint:..."; nothing where the caller cannot know. An
+/// error (no such folder, no such job, no checkpoint yet) is a fault of the file.
+using InitialWeightsOf = std::function<Result<std::optional<InitialWeights>>(const std::string&)>;
+
 /// A larger text is refused without a look at it.
 inline constexpr size_t kMaxSweepFileBytes = size_t{8} << 20;
 
@@ -92,6 +106,7 @@ struct SpecOptions {
       {};  // names of users' own corpora ("corpus:NAME"), beside the built-in ones
   DatasetHashes dataset_hashes;           // may be empty: then no keys
   ModelVocabulary model_vocabulary = {};  // may be empty: then a tokenizer's file is a fault
+  InitialWeightsOf initial_weights = {};  // may be empty: nothing is known
 };
 
 /// The path of the SentencePiece model that a DatasetRequest::Key() asks for; empty if it asks for

@@ -54,6 +54,8 @@ class ValueReader {
       case FieldKind::kFlags:
       case FieldKind::kLayerTypes:
         return ReadPerLayer(ref);
+      case FieldKind::kWeights:
+        return ReadWeights(ref);
       case FieldKind::kLengths:
       case FieldKind::kEdges:
         return ReadAscending(ref);
@@ -187,6 +189,15 @@ class ValueReader {
       return Fault(ref.place, "[a, b) keeps the pairs from a to b - 1, so a must be below b");
     }
     return band;
+  }
+
+  std::optional<Json> ReadWeights(const YamlRef& ref) {
+    const auto text = ReadText(path_, ref, faults_);
+    if (!text) return std::nullopt;
+    if (text->empty() || *text == kCheckpointPrefix) {
+      return Fault(ref.place, "must be a folder or checkpoint:JOB, and is " + Quoted(*text));
+    }
+    return Json(*text);
   }
 
   std::optional<Json> ReadAscending(const YamlRef& ref) {

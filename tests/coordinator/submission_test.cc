@@ -40,6 +40,89 @@ Result<PreparedSubmission> Prepare(const SweepSpec& spec, const SubmitCall& call
       });
 }
 
+TEST(Submission, ARotationShowsWhatItChangesTo) {
+  SweepSpec spec = TwoVariants();
+  PositionSwitch& change = spec.variants[0].config.position.switches.emplace_back();
+  change.at = 3000;
+  LayerPosition after = spec.variants[0].positions[0];
+  after.rotation.frequencies = {1, 0};
+  spec.variants[0].switched = {{after}};
+  const auto submission = Prepare(spec);
+  ASSERT_TRUE(submission.ok()) << submission.status();
+  EXPECT_EQ(submission->sweeps[0].variants[0].rotation,
+            R"([{"frequencies":[1.0,0.1],"attention_factor":1.0,"pairs":[[0,2],[1,3]],)"
+            R"("switches":[{"at":3000,"frequencies":[1.0,0.0],"attention_factor":1.0,)"
+            R"("pairs":[[0,2],[1,3]]}]}])");
+}
+
+TEST(Submission, WeightsOfAFolderAreThoseThatCame) {
+  JobConfig pretrained;
+  pretrained.model.num_hidden_layers = 3;
+  pretrained.position.common.theta = 77;
+  SubmitCall call;
+  call.folder = "/sweeps";
+  call.initial_weights["/models/x"] = {"weights-hash", 9, ToJson(pretrained).dump()};
+  std::optional<InitialWeights> found;
+  std::vector<std::string> refused;
+  const auto look = [&](const std::string&,
+                        const SpecOptions& options) -> Result<std::vector<SweepSpec>> {
+    found = *options.initial_weights("/models/x");
+    refused.push_back(options.initial_weights("/models/y").status().message());
+    refused.push_back(options.initial_weights("checkpoint:9").status().message());
+    SweepSpec spec = TwoVariants();
+    spec.variants[0].config.train.init_from = "/models/x";
+    spec.variants[0].initial_weights = found->hash;
+    return std::vector<SweepSpec>{spec};
+  };
+  const auto submission = PrepareSubmission(call, look);
+  ASSERT_TRUE(submission.ok()) << submission.status();
+  EXPECT_EQ(found->model.num_hidden_layers, 3);
+  EXPECT_EQ(found->position.common.theta, 77);
+  EXPECT_THAT(refused[0], HasSubstr("/models/y did not come with the submission"));
+  EXPECT_THAT(refused[1], HasSubstr("no database"));
+  EXPECT_EQ(submission->sweeps[0].variants[0].record.initial_weights, "weights-hash");
+  EXPECT_THAT(submission->sweeps[0].record.resolved, HasSubstr("weights-hash"));
+
+  SweepSpec unknown = TwoVariants();
+  unknown.variants[1].config.train.init_from = "/models/x";
+  EXPECT_EQ(Prepare(unknown).status().code(), StatusCode::kFailedPrecondition);
+}
+
+// The encoding of a job that switched is the one at its checkpoint.
+TEST(Submission, WeightsOfAJobComeFromTheDatabase) {
+  JobConfig config;
+  PositionSwitch& change = config.position.switches.emplace_back();
+  change.at = 500;
+  change.to.common.p = 0.75;
+  const AskSql ask = [&](const std::string& sql) -> Result<QueryTable> {
+    QueryTable table;
+    if (sql.find("FROM checkpoints") != std::string::npos) {
+      table.rows = {{"late", int64_t{6}, int64_t{600}, int64_t{7}},
+                    {"early", int64_t{4}, int64_t{400}, int64_t{7}}};
+    } else {
+      table.rows = {{int64_t{9}, "s", "v", int64_t{0}, "RUNNING", "key", ToJson(config).dump(),
+                     "train", "{}"}};
+    }
+    return table;
+  };
+  std::vector<InitialWeights> found;
+  const auto look = [&](const std::string&,
+                        const SpecOptions& options) -> Result<std::vector<SweepSpec>> {
+    for (const char* name : {"checkpoint:9", "checkpoint:9@4"}) {
+      const auto weights = options.initial_weights(name);
+      EXPECT_TRUE(weights.ok()) << weights.status();
+      found.push_back(**weights);
+    }
+    return std::vector<SweepSpec>{TwoVariants()};
+  };
+  ASSERT_TRUE(PrepareSubmission({}, look, ask).ok());
+  EXPECT_EQ(found[0].hash, "late");
+  EXPECT_EQ(found[0].position.common.p, 0.75);
+  EXPECT_EQ(found[1].hash, "early");
+  EXPECT_EQ(found[1].position.common.p, 1);
+  EXPECT_TRUE(found[0].position.switches.empty());
+}
+
 TEST(Submission, VariantsBecomeRows) {
   const auto submission = Prepare(TwoVariants());
   ASSERT_TRUE(submission.ok()) << submission.status();

@@ -64,6 +64,24 @@ TEST(IdentityTest, WhatIsDifferentWork) {
   for (const std::string& rest : different) EXPECT_TRUE(keys.insert(KeyWith(rest)).second) << rest;
 }
 
+TEST(IdentityTest, WeightsCountByTheirContent) {
+  const auto key = [](const std::string& from, const std::string& hash) {
+    SpecOptions options = TestOptions();
+    options.initial_weights = [&](const std::string&) -> Result<std::optional<InitialWeights>> {
+      return std::optional<InitialWeights>(InitialWeights{hash, {}, {}});
+    };
+    const ParsedSweeps parsed = ParseSweeps(
+        "sweep: t\nbase: {data: {train: corpus:austen}, train: {init_from: " + from + "}}\n",
+        options);
+    EXPECT_EQ(Diagnostics(parsed), "");
+    return parsed.sweeps.at(0).jobs.at(0).key;
+  };
+  EXPECT_EQ(key("here", "abc"), key("checkpoint:3", "abc"));
+  EXPECT_NE(key("here", "abc"), key("here", "def"));
+  EXPECT_NE(key("here", "abc"), KeyWith(""));
+  EXPECT_EQ(key("here", ""), "") << "no key while the weights are not known";
+}
+
 TEST(IdentityTest, ASwitchIsARule) {
   const auto switched = [](const std::string& text) {
     return KeyWith("  position: {theta: 10000, switch: " + text + "}\n");

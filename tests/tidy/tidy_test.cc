@@ -100,6 +100,8 @@ TEST(Includes, GoOneDirection) {
       {"trainer/backend/", {"base/", "trainer/backend/"}},
       {"trainer/model/",
        {"base/", "trainer/config/", "trainer/position/", "trainer/backend/", "trainer/model/"}},
+      {"trainer/pretrained/",
+       {"base/", "trainer/config/", "trainer/model/parameters.h", "trainer/pretrained/"}},
       {"sweeps/",
        {"base/", "trainer/config/", "trainer/position/", "trainer/data/dataset.h",
         "trainer/data/json_lines.h", "trainer/data/tokenizer_request.h", "sweeps/"}},
@@ -113,7 +115,7 @@ TEST(Includes, GoOneDirection) {
       {"cli/",
        {"base/", "access/", "objects/", "gyre/v1/", "sweeps/", "results/", "coordinator/",
         "worker/", "cli/", "trainer/config/", "trainer/position/", "trainer/data/",
-        "trainer/model/memory_estimate.h"}},
+        "trainer/model/memory_estimate.h", "trainer/pretrained/"}},
   };
   const std::regex ours(
       "^(base|access|objects|trainer|sweeps|results|analysis|coordinator|worker|cli|gyre/v1)/");

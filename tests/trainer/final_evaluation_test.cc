@@ -12,7 +12,7 @@
 #include "trainer/backend/create_backend.h"
 #include "trainer/evaluation.h"
 #include "trainer/position/rotation.h"
-#include "trainer/safetensors.h"
+#include "trainer/pretrained/safetensors.h"
 
 namespace gyre {
 namespace {

@@ -46,7 +46,8 @@ TEST(ScheduleTest, WithoutWarmUpTheFirstStepIsNearThePeak) {
   EXPECT_DOUBLE_EQ(LearningRate(constant, 100), 2);
 }
 
-// Others have counted micro-batches as steps and ended at -127 times the peak.
+// karpathy/nanochat#775: micro-batches were counted as steps, and the rate ended at -127 times the
+// peak. Here it is a function of the optimizer step, within bounds for any step.
 TEST(ScheduleTest, StaysBetweenZeroAndThePeakWhateverTheNumbers) {
   const Random random(1, "schedule test");
   for (uint64_t i = 0; i < 2000; ++i) {

@@ -101,8 +101,8 @@ TEST_F(TrainerTest, TheSameJobGivesTheSameBits) {
   EXPECT_NE(Lines(Run(other).observer.points), Lines(one.observer.points));
 }
 
-// Others resume with the data loader at its start, with the generator one draw off, or with the
-// schedule anew.
+// paiml/entrenar#294, karpathy/nanoGPT#467: resumed with the data loader at its start, with the
+// generator one draw off, or with the schedule anew.
 TEST_F(TrainerTest, ResumedAfterAnyStepItGoesOnBitForBit) {
   TrainerJob job = MakeJob(home_);
   job.config.train.checkpoint_every = 64;
@@ -153,8 +153,8 @@ TEST_F(TrainerTest, ACheckpointCanBeAskedForOnTheWay) {
   EXPECT_EQ(observer.checkpoints[0].step, 7);
 }
 
-// Others divided the last, smaller window by the usual number of micro-batches, or averaged
-// averages.
+// huggingface/transformers#38837: the last, smaller window was divided by the usual number of
+// micro-batches, or averages were averaged.
 TEST_F(TrainerTest, AccumulationIsTheSameStepWhateverTheMicroBatch) {
   TrainerJob job = MakeJob(home_);
   job.config.train.tokens = 3 * 64;

@@ -453,10 +453,10 @@ constexpr Field kFields[] = {
      .choices = "float32 bf16",
      .later = "bf16"},
     {.path = "train.init_from",
-     .kind = kAny,
+     .kind = kWeights,
      .default_text = "null",
-     .meaning = "A Hugging Face folder, or checkpoint:JOB[@STEP]",
-     .later = "*"},
+     .meaning = "Weights to start from: a Hugging Face folder, or checkpoint:JOB[@STEP] with JOB a "
+                "number or SWEEP/VARIANT/SEED of the same database"},
     {.path = "train.checkpoint_every",
      .kind = kCount,
      .default_text = "10% of train.tokens",

@@ -130,6 +130,8 @@ std::string DescribeType(const Field& field) {
       return "an ascending list of whole numbers, each" + range;
     case FieldKind::kEdges:
       return "an ascending list of whole numbers that begins with 0";
+    case FieldKind::kWeights:
+      return "a folder, or checkpoint:JOB";
     case FieldKind::kSwitch:
       return "a mapping, or a list of them";
     case FieldKind::kTokenizer:

@@ -29,6 +29,7 @@ enum class FieldKind {
   kSources,      // mapping from a name to a source
   kLengths,      // ascending list of whole numbers
   kEdges,        // the same, from 0 on
+  kWeights,      // a folder, or checkpoint:JOB
   kSwitch,       // {at, to}, or a list of them
   kTokenizer,    // "bytes"; a path or a mapping later
   kLayers,       // list of per-layer overrides

@@ -302,6 +302,14 @@ Result<JobConfig> JobConfigFromJson(const Json& json) {
 
 Json ToJson(const JobConfig& config) { return config_json::Write(config); }
 
+const PositionConfig& PositionInForce(const PositionConfig& position, int64_t tokens) {
+  const PositionConfig* in_force = &position;
+  for (const PositionSwitch& change : position.switches) {
+    if (change.at <= tokens) in_force = &change.to;
+  }
+  return *in_force;
+}
+
 int64_t TotalSteps(const TrainConfig& train) {
   if (train.batch_tokens <= 0) return 0;
   return train.tokens / train.batch_tokens + (train.tokens % train.batch_tokens != 0);

@@ -103,6 +103,9 @@ struct ScheduleConfig {
   double final_lr_fraction = 0.1;
 };
 
+/// What train.init_from begins with where it is no folder.
+inline constexpr char kCheckpointPrefix[] = "checkpoint:";
+
 struct TrainConfig {
   int64_t tokens = 0;
   int64_t batch_tokens = 0;
@@ -140,6 +143,10 @@ struct JobConfig {
 /// columns.
 Result<JobConfig> JobConfigFromJson(const Json& json);
 Json ToJson(const JobConfig& config);
+
+/// The block in force once `tokens` have been trained on: `position` itself, or the last of its
+/// switches that they reach.
+const PositionConfig& PositionInForce(const PositionConfig& position, int64_t tokens);
 
 /// Steps of the whole budget: ceil(tokens / batch_tokens).
 int64_t TotalSteps(const TrainConfig& train);

@@ -228,12 +228,4 @@ Result<std::vector<LayerPosition>> ResolvePositions(const PositionConfig& positi
   return resolved;
 }
 
-const PositionConfig& PositionInForce(const PositionConfig& position, int64_t tokens) {
-  const PositionConfig* in_force = &position;
-  for (const PositionSwitch& change : position.switches) {
-    if (change.at <= tokens) in_force = &change.to;
-  }
-  return *in_force;
-}
-
 }  // namespace gyre

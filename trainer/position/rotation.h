@@ -38,8 +38,4 @@ struct LayerPosition {
 Result<std::vector<LayerPosition>> ResolvePositions(const PositionConfig& position,
                                                     const ModelConfig& model, int length);
 
-/// The block in force once `tokens` have been trained on: `position` itself, or the last of its
-/// switches that they reach.
-const PositionConfig& PositionInForce(const PositionConfig& position, int64_t tokens);
-
 }  // namespace gyre

@@ -35,10 +35,10 @@ TEST_P(ReferenceCases, LossAndGradients) {
   for (const Json& row : expected["batch"]["targets"]) {
     for (const int target : row) batch.targets.push_back(target);
   }
-  auto opened = ModelFolder::Open(folder);
+  auto opened = PretrainedFolder::Open(folder);
   ASSERT_TRUE(opened.ok()) << opened.status();
   const auto backend = CreateDoubleReferenceBackend();
-  auto made = opened->CreateModel(backend.get(), batch.rows, batch.length, /*training=*/true);
+  auto made = ModelOf(*opened, backend.get(), batch.rows, batch.length, /*training=*/true);
   ASSERT_TRUE(made.ok()) << made.status();
   Model& model = **made;
 

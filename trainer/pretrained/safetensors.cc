@@ -1,4 +1,4 @@
-#include "trainer/safetensors.h"
+#include "trainer/pretrained/safetensors.h"
 
 #include <fcntl.h>
 #include <unistd.h>

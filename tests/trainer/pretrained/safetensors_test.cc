@@ -1,4 +1,4 @@
-#include "trainer/safetensors.h"
+#include "trainer/pretrained/safetensors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "trainer/json_reader.h"
+#include "trainer/pretrained/json_reader.h"
 
 #include <utility>
 

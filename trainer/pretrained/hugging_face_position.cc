@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "trainer/hugging_face_config.h"
-#include "trainer/json_reader.h"
+#include "trainer/pretrained/hugging_face_config.h"
+#include "trainer/pretrained/json_reader.h"
 
 namespace gyre {
 namespace {

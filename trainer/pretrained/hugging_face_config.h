@@ -24,6 +24,9 @@ Result<HuggingFaceConfig> ParseHuggingFaceConfig(const Json& json);
 /// The same from a file. NOT_FOUND; INVALID_ARGUMENT.
 Result<HuggingFaceConfig> ReadHuggingFaceConfig(const std::filesystem::path& file);
 
+/// The same, with what all layers have alike said once, as a sweep says it.
+HuggingFaceConfig SaidOnce(HuggingFaceConfig config);
+
 /// The position part, in either spelling; in hugging_face_position.cc.
 Status ParsePosition(const Json& json, HuggingFaceConfig* config);
 

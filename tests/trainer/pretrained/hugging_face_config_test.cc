@@ -1,4 +1,4 @@
-#include "trainer/hugging_face_config.h"
+#include "trainer/pretrained/hugging_face_config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,9 @@
-#include "trainer/hugging_face_config.h"
+#include "trainer/pretrained/hugging_face_config.h"
+
+#include <algorithm>
 
 #include "base/files.h"
-#include "trainer/json_reader.h"
+#include "trainer/pretrained/json_reader.h"
 
 namespace gyre {
 namespace {
@@ -59,6 +61,23 @@ Result<HuggingFaceConfig> ParseHuggingFaceConfig(const Json& json) {
   config.says_qk_norm = in.Optional("use_qk_norm", &model.qk_norm);
   GYRE_RETURN_IF_ERROR(status);
   GYRE_RETURN_IF_ERROR(ParsePosition(json, &config));
+  return config;
+}
+
+HuggingFaceConfig SaidOnce(HuggingFaceConfig config) {
+  const auto alike = [](const auto& values) {
+    return std::all_of(values.begin(), values.end(),
+                       [&](const auto& value) { return value == values.front(); });
+  };
+  PositionConfig& position = config.position;
+  if (!position.layers.empty() && alike(position.layers)) {
+    position.common = position.layers.front();
+    position.layers.clear();
+  }
+  if (!position.windows.empty() && alike(position.windows)) {
+    config.model.sliding_window = position.windows.front();
+    position.windows.clear();
+  }
   return config;
 }
 

@@ -1,0 +1,35 @@
+#pragma once
+
+// The Hugging Face folders that train.init_from names, on the client's side.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "sweeps/spec/sweep_spec.h"
+
+namespace gyre {
+
+/// SpecOptions::initial_weights: a folder's model, without its weights being read and so without a
+/// hash. Of a checkpoint only the coordinator knows: nothing.
+Result<std::optional<InitialWeights>> LookAtWeights(const std::string& init_from);
+
+/// An object made of a folder's weights.
+struct PreparedWeights {
+  std::string hash;
+  int64_t bytes = 0;
+  ModelConfig model;
+  PositionConfig position;
+};
+
+/// Makes an object of every folder that the sweeps start from; by absolute path. Says on stderr
+/// what it does. NOT_FOUND, INVALID_ARGUMENT, DATA_LOSS: the file at fault. RESOURCE_EXHAUSTED: the
+/// disk is full.
+Result<std::map<std::string, PreparedWeights>> PrepareWeights(const std::filesystem::path& home,
+                                                              const std::vector<SweepSpec>& sweeps);
+
+}  // namespace gyre
