@@ -13,6 +13,7 @@ namespace gyre {
 namespace {
 
 constexpr std::string_view kCorpus = "corpus:";
+constexpr double kMaxWeight = 1e9;  // so that sums and shares are numbers
 
 constexpr const char* kCorpora[] = {"austen", "gcide", "wordnet-qa", "shakespeare-quotes"};
 
@@ -74,7 +75,7 @@ std::optional<Json> ReadRecords(const std::string& path, const YamlRef& ref,
   for (const YamlEntry& entry : ref.node->entries) {
     const std::string inner = path + "." + entry.key;
     if (entry.key == "path") {
-      good &= entry.value.node->IsScalar() && CheckText(inner, entry.value, users, faults);
+      good &= CheckText(inner, entry.value, users, faults);
     } else if (entry.key == "field" || entry.key == "template") {
       const auto text = ReadText(inner, entry.value, faults);
       good &= text.has_value();
@@ -151,9 +152,12 @@ std::optional<Json> ReadSource(const std::string& path, const YamlRef& ref,
 std::optional<double> ReadWeight(const std::string& path, const YamlRef& ref, Faults* faults) {
   if (ref.node->IsScalar()) {
     const Reading<Number> number = ReadNumber(ref.node->text, "a number above 0");
-    if (number.value && number.value->value > 0) return number.value->value;
+    if (number.value && number.value->value > 0 && number.value->value <= kMaxWeight) {
+      return number.value->value;
+    }
   }
-  faults->Add(ref.place, path + " must be a number above 0, and is " + DescribeNode(*ref.node));
+  faults->Add(ref.place, path + " must be a number above 0 and at most 1e9, and is " +
+                             DescribeNode(*ref.node));
   return std::nullopt;
 }
 
