@@ -112,6 +112,21 @@ TEST(IdentityTest, WhatChangesNoPoint) {
   EXPECT_EQ(KeyWith("", "variants: {another-name: {}}\n"), key);
 }
 
+TEST(IdentityTest, WeightsOfTextsCountAsShares) {
+  const auto key = [](const std::string& train) {
+    return ParseOne("sweep: t\nbase: {data: {train: " + train + "}}\n").jobs.at(0).key;
+  };
+  const auto three = [&](const char* a, const char* b, const char* c) {
+    return key(std::string("[{source: a.txt, weight: ") + a + "}, {source: b.txt, weight: " + b +
+               "}, {source: c.txt, weight: " + c + "}]");
+  };
+  const std::string shares = three("7", "2", "1");
+  EXPECT_EQ(three("0.7", "0.2", "0.1"), shares);
+  EXPECT_EQ(three("2.1", "0.6", "0.3"), shares);
+  EXPECT_NE(three("7", "1", "2"), shares);
+  EXPECT_EQ(key("[{source: a.txt, weight: 5}]"), key("a.txt"));
+}
+
 TEST(IdentityTest, SeedsAndDataAreInTheKey) {
   const SweepSpec sweep = ParseOne("sweep: t\nbase: {data: {train: corpus:austen}}\nseeds: 2\n");
   EXPECT_NE(sweep.jobs[0].key, sweep.jobs[1].key);

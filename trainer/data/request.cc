@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -145,7 +146,10 @@ std::vector<WeightedSource> TrainSourcesOf(const Json& train) {
         {item.value("source", Json()), weight.is_number() ? weight.get<double>() : 1});
     sum += sources.back().weight;
   }
-  for (WeightedSource& source : sources) source.weight /= sum;
+  // Nine digits: 7 and 0.7 of as much come to the same share, and no share is 0.
+  for (WeightedSource& source : sources) {
+    source.weight = std::max(std::round(source.weight / sum * 1e9), 1.0) / 1e9;
+  }
   return sources;
 }
 
