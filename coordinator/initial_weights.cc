@@ -12,8 +12,9 @@ Found WeightsOf(const std::string& hash, const std::string& config_json, int64_t
   const Json json = Json::parse(config_json, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) return InvalidArgument("its configuration is not JSON");
   GYRE_ASSIGN_OR_RETURN(const JobConfig config, JobConfigFromJson(json));
-  return std::optional<InitialWeights>(
-      InitialWeights{hash, config.model, PositionInForce(config.position, tokens)});
+  InitialWeights weights{hash, config.model, PositionInForce(config.position, tokens)};
+  weights.position.switches.clear();  // those still to come were that job's own
+  return std::optional<InitialWeights>(std::move(weights));
 }
 
 }  // namespace

@@ -121,6 +121,7 @@ TEST(Submission, WeightsOfAJobComeFromTheDatabase) {
   EXPECT_EQ(found[1].hash, "early");
   EXPECT_EQ(found[1].position.common.p, 1);
   EXPECT_TRUE(found[0].position.switches.empty());
+  EXPECT_TRUE(found[1].position.switches.empty()) << "what that job did later is its own";
 }
 
 TEST(Submission, VariantsBecomeRows) {
