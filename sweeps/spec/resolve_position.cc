@@ -284,7 +284,10 @@ void ResolvePosition(PointChecks* checks, const ModelConfig& model, PositionConf
   // fault anyway.
   std::vector<EncodingConfig> layer_defaults = std::move(position->layers);
   if (static_cast<int>(layer_defaults.size()) != layers) layer_defaults.clear();
-  if (static_cast<int>(position->windows.size()) != layers) position->windows.clear();
+  const bool says_window = checks->Has(kWindow) || !checks->Get(kUseWindow, true);
+  if (says_window || static_cast<int>(position->windows.size()) != layers) {
+    position->windows.clear();
+  }
   position->layers.clear();
   position->common = ReadEncoding(*checks, common_default);
   for (const EncodingConfig& own : layer_defaults) {

@@ -77,6 +77,14 @@ TEST(InitialWeightsTest, LayersOfTheirOwnStay) {
   EXPECT_EQ(config.position.layers[2].type, "nope");
   EXPECT_EQ(config.position.layers[0].p, 0.5);
   EXPECT_EQ(config.position.windows, weights.position.windows);
+  // What the sweep says of windows is of all layers.
+  for (const auto& [model, window] :
+       {std::pair("sliding_window: 32", 32), std::pair("use_sliding_window: false", 0)}) {
+    const JobConfig said =
+        ConfigWith("  train: {init_from: x}\n  model: {" + std::string(model) + "}\n", weights);
+    EXPECT_TRUE(said.position.windows.empty()) << model;
+    EXPECT_EQ(said.model.sliding_window, window) << model;
+  }
 }
 
 TEST(InitialWeightsTest, ASwitchGoesOverThemToo) {
