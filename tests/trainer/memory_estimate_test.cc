@@ -51,9 +51,7 @@ TEST_F(MemoryEstimateTest, AgreesWithASmallRun) { ExpectMeasured(Job(8, 1, 16, 4
 
 TEST_F(MemoryEstimateTest, AgreesWithARunOfManyParameters) { ExpectMeasured(Job(320, 5, 16, 1)); }
 
-TEST_F(MemoryEstimateTest, AgreesWithARunOfManyActivations) {
-  ExpectMeasured(Job(64, 4, 128, 96));
-}
+TEST_F(MemoryEstimateTest, AgreesWithARunOfManyActivations) { ExpectMeasured(Job(64, 4, 128, 96)); }
 
 TEST_F(MemoryEstimateTest, AJobThatCannotFitIsRefusedBeforeItTakesAnything) {
   TrainerJob job = Job(64, 4, 16, 4);
@@ -97,6 +95,23 @@ TEST(EstimateMemory, GrowsWithWhatItShould) {
   EXPECT_NEAR(static_cast<double>(EstimateMemory(config, 1).activations),
               8.0 * static_cast<double>(base.activations), 1e5);
   EXPECT_GT(EstimateMemory(config, 8).program, EstimateMemory(config, 1).program);
+}
+
+// Beside the activations, the angles of every layer and each thread's scores grow with the length.
+TEST(EstimateMemory, OfAnEvaluationHasAllThatItsLengthTakes) {
+  JobConfig config;
+  config.train.batch_tokens = 64 * 512;
+  config.train.micro_batch = 8;
+  const ModelConfig& model = config.model;
+  const auto at = [&config](int context, int threads) {
+    config.evaluate.contexts = {context};
+    return EstimateMemory(config, threads).evaluation;
+  };
+  // As many tokens in one row as in four.
+  const int64_t longer = 3 * 1024;
+  EXPECT_GE(at(4096, 1) - at(1024, 1),
+            longer * 4 * (model.head_dim * model.num_hidden_layers + 2 * 64));
+  EXPECT_EQ(at(4096, 3) - at(4096, 1), 2 * int64_t{4096} * 4 * 2 * 64);
 }
 
 }  // namespace

@@ -11,6 +11,8 @@ namespace {
 constexpr int64_t kFloat = sizeof(float);
 // Measured on the CPU backend: the process with its libraries, and each thread's workspace.
 constexpr int64_t kProgram = int64_t{16} << 20, kThread = int64_t{8} << 20;
+// Scores of attention in a thread's workspace: twice 64 rows as long as a sequence.
+constexpr int64_t kScores = 2 * 64 * kFloat;
 
 /// Rows of the largest batch that is computed at once.
 int64_t MicroBatch(const JobConfig& config) {
@@ -21,9 +23,8 @@ int64_t MicroBatch(const JobConfig& config) {
 }
 
 /// Angles of the rotations, token ids, losses.
-int64_t TableBytes(const JobConfig& config, int64_t tokens) {
-  const ModelConfig& model = config.model;
-  const int64_t layer = int64_t{config.data.context} * model.head_dim + model.num_attention_heads;
+int64_t TableBytes(const ModelConfig& model, int64_t context, int64_t tokens) {
+  const int64_t layer = context * model.head_dim + model.num_attention_heads;
   return model.num_hidden_layers * layer * kFloat +
          tokens * (3 * static_cast<int64_t>(sizeof(int32_t)) + sizeof(double) + sizeof(float));
 }
@@ -36,14 +37,16 @@ int64_t LargestTensor(const ModelConfig& model) {
 }
 
 /// At the largest of evaluate.contexts; as trainer/final_evaluation.h makes its model.
-int64_t EvaluationBytes(const JobConfig& config, int64_t tokens) {
+int64_t EvaluationBytes(const JobConfig& config, int64_t tokens, int threads) {
   int64_t most = 0;
   for (const int context : config.evaluate.contexts) {
     if (context < 1 || context == config.data.context) continue;
     const int64_t rows = std::max<int64_t>(tokens / context, 1);
     const int64_t real_numbers =
         ParameterCount(config.model) + ActivationElements(config.model, rows * context, false);
-    most = std::max(most, real_numbers * kFloat);
+    most =
+        std::max(most, real_numbers * kFloat + TableBytes(config.model, context, rows * context) +
+                           threads * kScores * context);
   }
   return most;
 }
@@ -56,8 +59,10 @@ MemoryEstimate EstimateMemory(const JobConfig& config, int threads) {
   estimate.weights = estimate.gradients = ParameterCount(config.model) * kFloat;
   estimate.optimizer = 2 * estimate.weights;
   estimate.activations = ActivationElements(config.model, tokens, /*training=*/true) * kFloat;
-  estimate.evaluation = EvaluationBytes(config, tokens);
-  estimate.program = kProgram + std::max(threads, 1) * kThread + TableBytes(config, tokens) +
+  threads = std::max(threads, 1);
+  estimate.evaluation = EvaluationBytes(config, tokens, threads);
+  estimate.program = kProgram + threads * (kThread + kScores * config.data.context) +
+                     TableBytes(config.model, config.data.context, tokens) +
                      LargestTensor(config.model) * kFloat;
   return estimate;
 }
