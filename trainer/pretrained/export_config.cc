@@ -88,7 +88,10 @@ class RopeKeys {
           "rotate whole heads");
       return {};
     }
-    if (first == last) return Proportional(encoding, 0);
+    if (first == last) {
+      if (encoding.scaling.type == "yarn") Cannot("yarn's factor of attention without a rotation");
+      return Proportional(encoding, 0);
+    }
     if (first > 0) {
       Cannot("frequencies without the highest (position.keep low, position.band)");
       return {};
@@ -139,6 +142,16 @@ class RopeKeys {
   ExportedConfig* exported_;
 };
 
+// Hugging Face's dynamic scaling begins beyond this number; for yarn some of its versions take the
+// ratio between it and the original one in place of the factor.
+int64_t MaxPositions(const EncodingConfig& encoding, int context) {
+  const ScalingConfig& scaling = encoding.scaling;
+  if (encoding.type != "rope") return context;
+  if (scaling.type == "dynamic") return scaling.original_max_position_embeddings;
+  if (scaling.type != "yarn") return context;
+  return std::llround(scaling.factor * scaling.original_max_position_embeddings);
+}
+
 }  // namespace
 
 ExportedConfig ExportConfig(const ModelConfig& model, const PositionConfig& position, int context,
@@ -167,11 +180,8 @@ ExportedConfig ExportConfig(const ModelConfig& model, const PositionConfig& posi
           {"eos_token_id", nullptr},
           {"pad_token_id", nullptr}};
   if (gemma) json["hidden_activation"] = "gelu_pytorch_tanh";
-  const EncodingConfig& common = position.layers.empty() ? position.common : position.layers[0];
-  // Hugging Face's dynamic scaling begins beyond max_position_embeddings.
-  json["max_position_embeddings"] = common.type == "rope" && common.scaling.type == "dynamic"
-                                        ? common.scaling.original_max_position_embeddings
-                                        : context;
+  json["max_position_embeddings"] =
+      MaxPositions(position.layers.empty() ? position.common : position.layers[0], context);
   const Json rope = RopeKeys(model, position, &exported).Parameters();
   json["rope_parameters"] = rope;
   if (rope.contains("rope_theta")) json["rope_theta"] = rope["rope_theta"];

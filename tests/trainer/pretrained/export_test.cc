@@ -92,6 +92,18 @@ TEST(ExportConfigTest, WhatHuggingFaceCanSayIsSaidInItsKeys) {
   }
 }
 
+// Versions of transformers differ in where they take yarn's factor from, and where dynamic begins.
+TEST(ExportConfigTest, TheMostPositionsAgreeWithTheScaling) {
+  const auto most = [](ScalingConfig scaling) {
+    const auto position = Encoding([&](auto& e) { e.scaling = scaling; });
+    return ExportConfig(Small(), position, 64, 256).json["max_position_embeddings"];
+  };
+  EXPECT_EQ(most({}), 64);
+  EXPECT_EQ(most({"yarn", 4, 32}), 128);
+  EXPECT_EQ(most({"dynamic", 4, 32}), 32);
+  EXPECT_EQ(most({"llama3", 8, 32, 1, 4}), 64);
+}
+
 TEST(ExportConfigTest, WhatItCannotSayIsRefusedThereAndKnownHere) {
   PositionConfig mixed;
   mixed.layers.resize(2);
@@ -109,6 +121,9 @@ TEST(ExportConfigTest, WhatItCannotSayIsRefusedThereAndKnownHere) {
       {"ALiBi", Small(), Encoding([](auto& e) { e.type = "alibi"; })},
       {"under scaling yarn", Small(), Encoding([](auto& e) {
          e.p = 0.5, e.scaling = {"yarn", 4, 32};
+       })},
+      {"without a rotation", Small(), Encoding([](auto& e) {
+         e.p = 0, e.scaling = {"yarn", 4, 32};
        })},
       {"layer to layer", Small(), mixed},
       {"sliding_window", windowed, {}},
