@@ -122,6 +122,34 @@ TEST_F(TrainerTest, ResumedAfterAnyStepItGoesOnBitForBit) {
   EXPECT_EQ(whole.observer.checkpoints.back().step, 20);
 }
 
+// All that a step alone decides: which text a row is from, the encoding; and weights that were
+// given are not asked for again.
+TEST_F(TrainerTest, ResumedWithSeveralTextsASwitchAndGivenWeightsItGoesOnBitForBit) {
+  TrainerJob job = MakeJob(home_);
+  const std::string other = MakeDataset(home_, {"hgfedcbahgfedcba", "aabbccddeeffgghhaabbccdd"});
+  job.train_datasets = {{job.train_datasets[0].hash, 0.6}, {other, 0.4}};
+  job.initial_weights = Run(job).observer.checkpoints.back().hash;
+  job.config.train.init_from = "checkpoint:1";
+  job.config.train.checkpoint_every = 3 * 64;
+  PositionSwitch& change = job.config.position.switches.emplace_back();
+  change.at = 9 * 64;  // the step of a checkpoint
+  change.to.common.p = 0.5;
+  job.config.evaluate.contexts = {8, 32};
+  job.config.evaluate.positions = {0, 8};
+  job.key = "key of the next job";
+  const Ran whole = Run(job);
+  ASSERT_TRUE(whole.outcome.ok()) << whole.outcome.status();
+  ASSERT_EQ(whole.observer.checkpoints.size(), 7u);
+  for (const CheckpointInfo& checkpoint : whole.observer.checkpoints) {
+    if (checkpoint.weights_only) continue;
+    const Ran rest = Run(job, checkpoint.hash);
+    ASSERT_TRUE(rest.outcome.ok()) << rest.outcome.status();
+    EXPECT_EQ(Lines(rest.observer.points), Lines(whole.observer.points, checkpoint.step))
+        << checkpoint.step;
+    EXPECT_EQ(rest.observer.checkpoints.back().hash, whole.observer.checkpoints.back().hash);
+  }
+}
+
 TEST_F(TrainerTest, StoppedAtAnyStepItLeavesACheckpointToGoOnFrom) {
   const TrainerJob job = MakeJob(home_);
   const std::vector<std::string> whole = Lines(Run(job).observer.points);
