@@ -53,6 +53,13 @@ TEST_F(MemoryEstimateTest, AgreesWithARunOfManyParameters) { ExpectMeasured(Job(
 
 TEST_F(MemoryEstimateTest, AgreesWithARunOfManyActivations) { ExpectMeasured(Job(64, 4, 128, 96)); }
 
+TEST_F(MemoryEstimateTest, AgreesWithAnEvaluationAtALongContext) {
+  TrainerJob job = Job(32, 4, 16, 1);
+  job.config.model.head_dim = 64;
+  job.config.evaluate.contexts = {1 << 16};
+  ExpectMeasured(job);
+}
+
 TEST_F(MemoryEstimateTest, AJobThatCannotFitIsRefusedBeforeItTakesAnything) {
   TrainerJob job = Job(64, 4, 16, 4);
   job.config.model.num_hidden_layers = 2000;

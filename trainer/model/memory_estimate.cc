@@ -22,10 +22,12 @@ int64_t MicroBatch(const JobConfig& config) {
   return micro > 0 ? std::min(micro, rows) : rows;
 }
 
-/// Angles of the rotations, token ids, losses.
+/// Angles of the rotations, and those of one layer in double precision on the way there; token ids,
+/// losses.
 int64_t TableBytes(const ModelConfig& model, int64_t context, int64_t tokens) {
   const int64_t layer = context * model.head_dim + model.num_attention_heads;
   return model.num_hidden_layers * layer * kFloat +
+         context * model.head_dim * static_cast<int64_t>(sizeof(double)) +
          tokens * (3 * static_cast<int64_t>(sizeof(int32_t)) + sizeof(double) + sizeof(float));
 }
 
