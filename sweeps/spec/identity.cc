@@ -71,16 +71,21 @@ Json EffectsOf(const PositionConfig& position, const std::vector<LayerPosition>&
   return runs;
 }
 
-// A switch is the rule: from which step on which effect. One that changes nothing is none.
+// A switch is the rule: from which step on which effect. One that changes nothing is none, nor is
+// one that another follows at the same step.
 Json SwitchesOf(const Variant& variant) {
+  const auto step_of = [&variant](size_t i) {
+    const int64_t at = variant.config.position.switches[i].at;
+    const int64_t batch = variant.config.train.batch_tokens;
+    return at / batch + (at % batch != 0);
+  };
   Json switches = Json::array();
   Json in_force = EffectsOf(variant.config.position, variant.positions);
   for (size_t i = 0; i < variant.switched.size(); ++i) {
-    const PositionSwitch& change = variant.config.position.switches[i];
-    Json effects = EffectsOf(change.to, variant.switched[i]);
+    if (i + 1 < variant.switched.size() && step_of(i + 1) == step_of(i)) continue;
+    Json effects = EffectsOf(variant.config.position.switches[i].to, variant.switched[i]);
     if (effects == in_force) continue;
-    const int64_t batch = variant.config.train.batch_tokens;
-    switches.push_back({change.at / batch + (change.at % batch != 0), effects});
+    switches.push_back({step_of(i), effects});
     in_force = std::move(effects);
   }
   return switches;

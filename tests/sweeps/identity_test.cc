@@ -89,6 +89,7 @@ TEST(IdentityTest, ASwitchIsARule) {
   const std::string once = switched("{at: 1M, to: {p: 0.75}}");
   // 1M is no multiple of the batch's 16,384 tokens: what counts is the step.
   EXPECT_EQ(switched("[{at: 999_999, to: {p: 75%, theta: 1e4}}]"), once);
+  EXPECT_EQ(switched("[{at: 999_998, to: {p: 0}}, {at: 1M, to: {p: 0.75}}]"), once);
   EXPECT_EQ(switched("{at: 1M, to: {p: 1}}"), KeyWith(""));
   std::set<std::string> keys = {once, KeyWith(""), KeyWith("  position: {p: 0.75}\n")};
   for (const char* other : {"{at: 2M, to: {p: 0.75}}", "{at: 1M, to: {p: 0.5}}",
