@@ -202,8 +202,9 @@ class ValueReader {
 
   std::optional<Json> ReadAscending(const YamlRef& ref) {
     if (!ref.node->IsSequence() || ref.node->items.empty()) {
-      return Fault(ref.place,
-                   "must be " + DescribeType(field_) + ", and is " + DescribeNode(*ref.node));
+      const bool empty = ref.node->IsSequence();
+      return Fault(ref.place, "must be " + DescribeType(field_) + ", and is " +
+                                  (empty ? "an empty list" : DescribeNode(*ref.node)));
     }
     Json values = Json::array();
     for (const YamlRef& item : ref.node->items) {
