@@ -135,6 +135,7 @@ bool Agent::AwaitWork(std::stop_token stop) {
   while (changed_.wait(lock, stop, can_work)) {
     if (!files_.room().full()) return true;
     changed_.wait_for(lock, stop, kLookForRoom, [] { return false; });
+    if (stop.stop_requested()) return false;  // the wait above doesn't, while it can work
   }
   return false;
 }

@@ -9,7 +9,7 @@ namespace gyre {
 namespace {
 
 bool MayPass(const Status& status) {
-  return status.code() == StatusCode::kUnavailable ||
+  return status.code() == StatusCode::kUnavailable || status.code() == StatusCode::kCancelled ||
          status.code() == StatusCode::kDeadlineExceeded ||
          status.code() == StatusCode::kResourceExhausted || status.code() == StatusCode::kNotFound;
 }
@@ -53,6 +53,7 @@ void LogSender::Run(const std::stop_token& stop) {
     lock.unlock();
     const Status status = client_.AppendLog(chunk, stop);
     lock.lock();
+    if (stop.stop_requested()) return;
     if (status.ok()) {
       backoff.Reset();
       // Some of it may have been left out meanwhile.
@@ -64,7 +65,7 @@ void LogSender::Run(const std::stop_token& stop) {
       changed_.wait_for(lock, stop, options_.pause, [this] { return finishing_; });
     } else if (MayPass(status)) {
       changed_.wait_for(lock, stop, backoff.Next(), [] { return false; });
-    } else if (!stop.stop_requested()) {
+    } else {
       refused_ = true;
       waiting_.clear();
       changed_.notify_all();

@@ -237,7 +237,7 @@ TEST_F(AgentTest, WhatATrainerThatCrashedHadStartedIsGoneToo) {
 }
 
 TEST_F(AgentTest, TheLogReachesACoordinatorThatWasAway) {
-  coordinator_.Fail("AppendLog", Unavailable("no connection"), 3);
+  coordinator_.Fail("AppendLog", Unavailable("no connection"), 2);
   coordinator_.LoseAnswer("AppendLog");
   const auto record = RunScript(R"(["log:1000", "done"])");
   ASSERT_TRUE(coordinator_.Await(

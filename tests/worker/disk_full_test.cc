@@ -98,6 +98,21 @@ TEST_F(DiskFullTest, AWorkerTakesNoJobsWhileItsDiskIsFullSaysSoAndGoesOnByItself
   EXPECT_FALSE(coordinator.Get(2).end);  // the one that found it full goes on
 }
 
+TEST_F(DiskFullTest, AWorkerEndsWhileItsDiskIsFull) {
+  if (!disk_.mounted()) GTEST_SKIP() << "a small disk needs root";
+  FakeCoordinator coordinator;
+  const WorkerOptions options{.slots = 2, .home = folder_ / "disk", .trainer = GYRE_FAKE_TRAINER};
+  auto worker = Worker::Start(options, coordinator.Client());
+  ASSERT_TRUE(worker.ok()) << worker.status();
+  disk_.Fill();
+  coordinator.Offer(1, R"(["disk_full", "point", "wait"])");
+  ASSERT_TRUE(
+      coordinator.AwaitProblem([](const std::string& problem) { return !problem.empty(); }));
+  const Millis before = Clock::Real().Now();
+  worker->reset();
+  EXPECT_LT(Clock::Real().Now() - before, Millis(30000));  // and not when the disk has room
+}
+
 TEST_F(DiskFullTest, AFetchWaitsForRoomAndCostsNoAttempt) {
   if (!disk_.mounted()) GTEST_SKIP() << "a small disk needs root";
   ObjectServer server(folder_ / "coordinator");

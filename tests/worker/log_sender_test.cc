@@ -37,9 +37,22 @@ TEST(LogSender, ACoordinatorThatIsAwayIsNotWaitedFor) {
   FakeCoordinator coordinator;
   coordinator.Fail("AppendLog", Unavailable("away"), 1000);
   const auto client = coordinator.Client();
-  LogSender sender({1, 1}, *client);
+  {
+    LogSender sender({1, 1}, *client);
+    sender.Append("hello\n");
+    EXPECT_FALSE(sender.Finish(Millis(1)));
+  }
+  EXPECT_LT(coordinator.Calls("AppendLog"), 10);  // nor does its end wait
+}
+
+TEST(LogSender, ACallThatTheCoordinatorBreaksOffAtItsEndIsMadeAgain) {
+  FakeCoordinator coordinator;
+  coordinator.Fail("AppendLog", Cancelled("it shuts down"), 1);
+  const auto client = coordinator.Client();
+  LogSender sender({1, 1}, *client, {.pause = Millis(0)});
   sender.Append("hello\n");
-  EXPECT_FALSE(sender.Finish(Millis(1)));
+  EXPECT_TRUE(sender.Finish(kLong));
+  EXPECT_EQ(coordinator.Get(1).log, "hello\n");
 }
 
 }  // namespace
