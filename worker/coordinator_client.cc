@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "gyre/v1/log_service.grpc.pb.h"
@@ -24,6 +25,13 @@ void Write(const AttemptId& attempt, v1::AttemptRef* out) {
 }
 
 AttemptId Read(const v1::AttemptRef& attempt) { return {attempt.job_id(), attempt.attempt()}; }
+
+/// A trainer's last words may be any bytes, or end within a character; as a text they have to be
+/// UTF-8, or the call is refused.
+std::string AsText(const std::string& bytes) {
+  using nlohmann::json;
+  return json::parse(json(bytes).dump(-1, ' ', false, json::error_handler_t::replace));
+}
 
 Desire Read(v1::Desire desire) {
   switch (desire) {
@@ -171,7 +179,7 @@ class GrpcCoordinatorClient : public CoordinatorClient {
     request.set_outcome(Write(end.outcome));
     request.set_last_sequence(end.last_sequence);
     if (!end.error.ok()) {
-      request.set_error(end.error.message());
+      request.set_error(AsText(end.error.message()));
       request.set_error_code(std::string(StatusCodeName(end.error.code())));
     }
     request.set_step(end.step);

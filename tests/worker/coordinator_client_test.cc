@@ -149,6 +149,14 @@ TEST_F(CoordinatorClientTest, EveryFieldTravels) {
       R"(peak_memory_bytes: 8 tokens_per_second: 2.5 fingerprint: "{}")");
 }
 
+TEST_F(CoordinatorClientTest, ATrainersLastWordsNeedNotBeText) {
+  Serve();
+  const Status broken = Internal("the trainer crashed; its last lines:\ncaf\xe9 \xf0\x9f");
+  const auto obsolete = Connect()->FinishAttempt({.attempt = {3, 2}, .error = broken}, {});
+  ASSERT_TRUE(obsolete.ok()) << obsolete.status();
+  EXPECT_THAT(service_.heard, ::testing::HasSubstr("its last lines:\\ncaf"));
+}
+
 TEST_F(CoordinatorClientTest, TheServersWordsComeBack) {
   Serve();
   service_.answer = FailedPrecondition("attempt 2 is over");
