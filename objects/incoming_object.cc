@@ -191,8 +191,8 @@ Status IncomingObject::MoveIntoPlace() {
   GYRE_RETURN_IF_ERROR(MakeFolders(place.parent_path()));
   for (int attempt = 0; attempt < 3; ++attempt) {
     if (rename(from.c_str(), place.c_str()) == 0) return SyncPath(place.parent_path());
-    // A folder does not take the place of another.
-    if (errno != ENOTEMPTY && errno != EEXIST)
+    // A folder does not take the place of another, nor of a link or a file.
+    if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR)
       return ErrnoStatus(errno, "cannot rename to " + place.string());
     if (store_.Has(ref_)) return OkStatus();
     std::error_code ignored;

@@ -39,6 +39,12 @@ Status NoDataset(const ObjectRef& ref, const std::string& why) {
                   "; submit the sweep again with `gyre submit`: that sends what is missing");
 }
 
+Status NoCheckpoint(const Lease& lease, const std::string& why) {
+  return DataLoss("the coordinator lacks the checkpoint of step " +
+                  std::to_string(lease.checkpoint_step) + ", or it is damaged there (" + why +
+                  "); the next attempt goes on from the one before it");
+}
+
 }  // namespace
 
 JobFiles::JobFiles(fs::path home, fs::path shared, const std::string& worker,
@@ -88,14 +94,18 @@ fs::path JobFiles::trainer_home() const {
 }
 
 Status JobFiles::Fetch(const Lease& lease, std::stop_token stop) {
-  if (!sends()) return OkStatus();
-  const auto job = TrainerJobFromJson(Json::parse(lease.job, nullptr, false));
-  if (!job.ok()) return job.status().WithContext("the coordinator's job cannot be read");
+  if (!sends()) return LookInShared(lease);
   const int64_t job_id = lease.attempt.job_id;
-  const std::vector<std::string> datasets = DatasetsOf(*job);
   {
     const std::lock_guard lock(mutex_);
     std::erase(kept_, job_id);
+    ++uses_[job_id].attempts;
+  }
+  const auto job = TrainerJobFromJson(Json::parse(lease.job, nullptr, false));
+  if (!job.ok()) return job.status().WithContext("the coordinator's job cannot be read");
+  const std::vector<std::string> datasets = DatasetsOf(*job);
+  {
+    const std::lock_guard lock(mutex_);
     JobUse& use = uses_[job_id];
     use.datasets.insert(datasets.begin(), datasets.end());
     for (const std::string& hash : {lease.checkpoint_hash, job->initial_weights}) {
@@ -119,9 +129,17 @@ Status JobFiles::Fetch(const Lease& lease, std::stop_token stop) {
   const Status status = FetchOne({ObjectKind::kObject, lease.checkpoint_hash}, stop);
   if (status.code() != StatusCode::kNotFound && status.code() != StatusCode::kDataLoss)
     return status;
-  return DataLoss("the coordinator lacks the checkpoint of step " +
-                  std::to_string(lease.checkpoint_step) + ", or it is damaged there (" +
-                  status.message() + "); the next attempt goes on from the one before it");
+  return NoCheckpoint(lease, status.message());
+}
+
+// A folder that is not mounted has lost nothing, and no name either.
+Status JobFiles::LookInShared(const Lease& lease) const {
+  const ObjectStore here(shared_.empty() ? home_ : shared_);
+  if (lease.checkpoint_hash.empty() || here.Has({ObjectKind::kObject, lease.checkpoint_hash}))
+    return OkStatus();
+  const auto identity = here.Identity(/*make=*/false);
+  if (!identity.ok() || identity->empty()) return OkStatus();  // the trainer will say what it finds
+  return NoCheckpoint(lease, "it is not in " + here.root().string());
 }
 
 // Waits while the disk is full.
@@ -174,15 +192,20 @@ void JobFiles::Wrote(int64_t job_id, const std::string& hash) {
   if (sends_) uses_[job_id].objects.insert(hash);
 }
 
-void JobFiles::Delete(const std::vector<std::string>& hashes) {
-  bool sends = false;
-  {
-    const std::lock_guard lock(mutex_);
-    if (told_ && !sends_) return;  // the coordinator's folder, and its business
-    sends = sends_;
-  }
-  const ObjectStore store = sends ? copies_ : ObjectStore(home_);
+bool JobFiles::UsedLocked(const std::string& object) const {
+  return std::any_of(uses_.begin(), uses_.end(),
+                     [&](const auto& job) { return job.second.objects.contains(object); });
+}
+
+// Two jobs that come to the same bits have one copy.
+void JobFiles::Delete(int64_t job_id, const std::vector<std::string>& hashes) {
+  const std::lock_guard lock(mutex_);
+  if (told_ && !sends_) return;  // the coordinator's folder, and its business
+  const ObjectStore store = sends_ ? copies_ : ObjectStore(home_);
+  const auto use = uses_.find(job_id);
   for (const std::string& hash : hashes) {
+    if (use != uses_.end()) use->second.objects.erase(hash);
+    if (UsedLocked(hash)) continue;
     const Status status = store.Remove({ObjectKind::kObject, hash});
     if (!status.ok()) LogWarning("an obsolete object is left alone: " + status.message());
   }
@@ -190,7 +213,8 @@ void JobFiles::Delete(const std::vector<std::string>& hashes) {
 
 void JobFiles::Ended(int64_t job_id, bool may_go_on) {
   const std::lock_guard lock(mutex_);
-  if (!uses_.contains(job_id)) return;
+  const auto use = uses_.find(job_id);
+  if (use == uses_.end() || --use->second.attempts > 0) return;
   if (!may_go_on) return DropLocked(job_id);
   kept_.push_back(job_id);
   while (kept_.size() > kKeptJobs) {
@@ -203,10 +227,7 @@ void JobFiles::DropLocked(int64_t job_id) {
   const JobUse use = std::move(uses_[job_id]);
   uses_.erase(job_id);
   for (const std::string& hash : use.objects) {
-    const bool used = std::any_of(uses_.begin(), uses_.end(), [&](const auto& other) {
-      return other.second.objects.contains(hash);
-    });
-    if (!used && IsObjectHash(hash)) (void)copies_.Remove({ObjectKind::kObject, hash});
+    if (!UsedLocked(hash) && IsObjectHash(hash)) (void)copies_.Remove({ObjectKind::kObject, hash});
   }
   TrimDatasetsLocked(kKeptDatasetBytes);
 }

@@ -52,20 +52,26 @@ class JobFiles {
   Status Send(const std::string& hash, std::stop_token stop);
   /// A checkpoint of this job is here, and goes when the job has no more use for it.
   void Wrote(int64_t job_id, const std::string& hash);
-  /// Deletes this worker's copies. Names that are no hashes are refused with a line in the log.
-  void Delete(const std::vector<std::string>& hashes);
-  /// The attempt has ended. What a job that may go on has left is kept for a while.
+  /// Deletes this worker's copies that the job has no more use for, and no other job has. Names
+  /// that are no hashes are refused with a line in the log.
+  void Delete(int64_t job_id, const std::vector<std::string>& hashes);
+  /// The attempt has ended; once for each Fetch. What a job that may go on has left is kept for a
+  /// while.
   void Ended(int64_t job_id, bool may_go_on);
 
   DiskRoom& room() { return room_; }
 
  private:
   struct JobUse {
+    // A lost attempt may end after the next one has begun here.
+    int attempts = 0;
     std::set<std::string> objects, datasets;
   };
 
+  Status LookInShared(const Lease& lease) const;
   Status FetchOne(const ObjectRef& ref, std::stop_token stop);
   bool LinkPrepared(const ObjectRef& ref);
+  bool UsedLocked(const std::string& object) const;
   void DropLocked(int64_t job_id);
   void TrimDatasetsLocked(int64_t keep_bytes);
   void Sweep();

@@ -55,7 +55,8 @@ Status SendObject(ObjectClient& client, const ObjectRef& ref, const ObjectStore&
 
 /// OK: it is here, and is what its name says; what was here already was read for that, and a
 /// damaged one is fetched anew. NOT_FOUND: the coordinator does not hold it (any more, if its copy
-/// was found to be damaged). RESOURCE_EXHAUSTED: the disk is full. Others: refused for good.
+/// was found to be damaged). INTERNAL: its copy is whole, and what comes here is not.
+/// RESOURCE_EXHAUSTED: the disk is full. Others: refused for good.
 Status FetchObject(ObjectClient& client, const ObjectRef& ref, const ObjectStore& into,
                    const TransferProgress& progress, std::stop_token stop);
 

@@ -128,11 +128,11 @@ void Slot::Run() {
   EndTrainer();
 }
 
-UploaderOptions Slot::Uploads() {
+UploaderOptions Slot::Uploads(int64_t job_id) {
   JobFiles* const files = options_.files;
   UploaderOptions uploads;
   uploads.on_unregistered = options_.on_unregistered;
-  uploads.on_obsolete = [files](const auto& hashes) { files->Delete(hashes); };
+  uploads.on_obsolete = [files, job_id](const auto& hashes) { files->Delete(job_id, hashes); };
   uploads.on_ended = [this] {
     const std::lock_guard lock(mutex_);
     fetching_.request_stop();
@@ -142,12 +142,12 @@ UploaderOptions Slot::Uploads() {
   uploads.send_object = [files](const std::string& hash, std::stop_token stop) {
     return files->Send(hash, std::move(stop));
   };
-  uploads.on_unsent = [files](const std::string& hash) { files->Delete({hash}); };
+  uploads.on_unsent = [files, job_id](const std::string& hash) { files->Delete(job_id, {hash}); };
   return uploads;
 }
 
 void Slot::RunAttempt(const Lease& lease) {
-  auto uploader = std::make_unique<Uploader>(lease.attempt, client_, Uploads());
+  auto uploader = std::make_unique<Uploader>(lease.attempt, client_, Uploads(lease.attempt.job_id));
   Uploader* const reports = uploader.get();
   {
     const std::lock_guard lock(mutex_);
@@ -190,8 +190,6 @@ AttemptEnd Slot::Train(const Lease& lease) {
   LogInfo(ToString(lease.attempt) + ": " + lease.sweep + ", " + lease.variant +
           (lease.checkpoint_hash.empty() ? ""
                                          : ", from step " + std::to_string(lease.checkpoint_step)));
-  const auto command = RunCommand(lease, options_.files->trainer_home());
-  if (!command.ok()) return {.outcome = Outcome::kFailed, .error = command.status()};
   std::stop_token stop;
   {
     const std::lock_guard lock(mutex_);
@@ -199,6 +197,8 @@ AttemptEnd Slot::Train(const Lease& lease) {
   }
   Status fetched = options_.files->Fetch(lease, stop);
   if (stop.stop_requested() || !fetched.ok()) return NotFetched(lease, std::move(fetched));
+  const auto command = RunCommand(lease, options_.files->trainer_home());
+  if (!command.ok()) return {.outcome = Outcome::kFailed, .error = command.status()};
   memory_kills_ = OutOfMemoryKills();
   if (Status ready = Prepare(lease); !ready.ok()) {
     if (trainer_ != nullptr && ready.code() == StatusCode::kUnavailable) return EndOfTrainer(lease);

@@ -61,7 +61,7 @@ class Slot {
  private:
   void Run();
   void RunAttempt(const Lease& lease);
-  UploaderOptions Uploads();
+  UploaderOptions Uploads(int64_t job_id);
   AttemptEnd Train(const Lease& lease);
   AttemptEnd NotFetched(const Lease& lease, Status why) const;
   Status Prepare(const Lease& lease);

@@ -52,6 +52,18 @@ Status SendOnce(ObjectClient& client, const ObjectRef& ref, const ObjectStore& f
   return missing.empty() ? OkStatus() : client.Put(missing[0], from, progress, stop);
 }
 
+// What is here is read, also where somebody else has brought it since the last try.
+Status FetchOnce(ObjectClient& client, const ObjectRef& ref, const ObjectStore& into,
+                 const TransferProgress& progress, const std::stop_token& stop) {
+  if (into.Has(ref)) {
+    const Status here = into.Verify(ref, stop);
+    if (here.code() != StatusCode::kDataLoss) return here;
+    LogWarning(here.message() + "; it is fetched anew");
+    GYRE_RETURN_IF_ERROR(into.Remove(ref));
+  }
+  return client.Get(ref, into, progress, stop);
+}
+
 }  // namespace
 
 Status SendObject(ObjectClient& client, const ObjectRef& ref, const ObjectStore& from,
@@ -73,23 +85,24 @@ Status SendObject(ObjectClient& client, const ObjectRef& ref, const ObjectStore&
 
 Status FetchObject(ObjectClient& client, const ObjectRef& ref, const ObjectStore& into,
                    const TransferProgress& progress, std::stop_token stop) {
-  if (into.Has(ref)) {
-    const Status here = into.Verify(ref, stop);
-    if (here.code() != StatusCode::kDataLoss) return here;
-    LogWarning(here.message() + "; it is fetched anew");
-    GYRE_RETURN_IF_ERROR(into.Remove(ref));
-  }
   Persistence persistence("fetching the " + ToString(ref), stop);
   bool damaged_before = false;
   while (true) {
-    Status status = client.Get(ref, into, progress, stop);
+    Status status = FetchOnce(client, ref, into, progress, stop);
     if (status.code() == StatusCode::kFailedPrecondition) {
       status = Unavailable(status.message());
     } else if (status.code() == StatusCode::kDataLoss) {
       // On the way, or at the coordinator: the second time it is to look at its own.
       if (std::exchange(damaged_before, true)) {
         const auto missing = client.FindMissing({ref}, /*verify=*/true, stop);
-        if (missing.ok() && missing->empty()) return persistence.End(status);
+        // Not DATA_LOSS: that would be the coordinator's, which then gives it up.
+        if (missing.ok() && missing->empty()) {
+          return persistence.End(
+              Internal("the " + ToString(ref) +
+                       " is whole at the coordinator and has arrived damaged twice; look at this "
+                       "machine's disk and memory (" +
+                       status.message() + ")"));
+        }
         if (!missing.ok() && !IsPassing(missing.status().code())) return missing.status();
       }
       status = Unavailable(status.message());

@@ -104,6 +104,78 @@ TEST_F(JobFilesTest, TextThatWasPreparedHereIsLinkedAndStaysWhenTheCopyGoes) {
   EXPECT_TRUE(ObjectStore(home_ / "w").Verify(ref).ok());
 }
 
+TEST_F(JobFilesTest, ALinkToTextThatIsGoneGivesWayToACopy) {
+  const ObjectRef ref{ObjectKind::kDataset, MakeDataset(home_ / "w", {"a text"})};
+  ASSERT_TRUE(files_.Fetch(LeaseOf(1), {}).ok());
+  ASSERT_TRUE(fs::is_symlink(Copies().PathOf(ref)));
+  ASSERT_TRUE(ObjectStore(home_ / "w").Remove(ref).ok());  // as `gyre gc --datasets` does
+  const Status fetched = files_.Fetch(LeaseOf(2), {});
+  ASSERT_TRUE(fetched.ok()) << fetched;
+  EXPECT_TRUE(Copies().Verify(ref).ok());
+}
+
+TEST_F(JobFilesTest, WhatTwoJobsHaveInCommonStaysUntilNeitherNeedsIt) {
+  ASSERT_TRUE(files_.Fetch(LeaseOf(1, checkpoint_), {}).ok());
+  ASSERT_TRUE(files_.Fetch(LeaseOf(2, checkpoint_), {}).ok());
+  files_.Delete(1, {checkpoint_});
+  EXPECT_TRUE(Here(checkpoint_));
+  files_.Delete(2, {checkpoint_});
+  EXPECT_FALSE(Here(checkpoint_));
+}
+
+TEST_F(JobFilesTest, ALostAttemptThatEndsLateTakesNothingFromTheNextOne) {
+  ASSERT_TRUE(files_.Fetch(LeaseOf(1, checkpoint_), {}).ok());
+  ASSERT_TRUE(files_.Fetch(LeaseOf(1, checkpoint_), {}).ok());  // the next attempt, here, too
+  files_.Ended(1, /*may_go_on=*/false);
+  EXPECT_TRUE(Here(checkpoint_));
+  files_.Ended(1, /*may_go_on=*/false);
+  EXPECT_FALSE(Here(checkpoint_));
+}
+
+/// Every Get answers with what `get` says.
+class FakeObjectClient : public ObjectClient {
+ public:
+  explicit FakeObjectClient(std::function<Status(const ObjectStore&)> get) : get_(std::move(get)) {}
+  Result<std::vector<MissingRef>> FindMissing(const std::vector<ObjectRef>&, bool,
+                                              std::stop_token) override {
+    return std::vector<MissingRef>();
+  }
+  Status Put(const MissingRef&, const ObjectStore&, const TransferProgress&,
+             std::stop_token) override {
+    return OkStatus();
+  }
+  Status Get(const ObjectRef&, const ObjectStore& into, const TransferProgress&,
+             std::stop_token) override {
+    ++gets;
+    return get_(into);
+  }
+  int gets = 0;
+
+ private:
+  const std::function<Status(const ObjectStore&)> get_;
+};
+
+TEST_F(JobFilesTest, WhatAnotherSlotHasBroughtMeanwhileIsNotFetchedAgain) {
+  const ObjectRef ref{ObjectKind::kDataset, dataset_};
+  FakeObjectClient client([this](const ObjectStore& into) {
+    MakeDataset(into.root(), {"a text"});
+    return Unavailable("it is on its way already");
+  });
+  EXPECT_TRUE(FetchObject(client, ref, ObjectStore(home_ / "other"), {}, {}).ok());
+  EXPECT_EQ(client.gets, 1);
+}
+
+TEST_F(JobFilesTest, AMachineThatDamagesWhatComesCostsNoCheckpoint) {
+  JobFiles files(home_ / "v", {}, "v/0", std::make_unique<FakeObjectClient>([](const auto&) {
+                   return DataLoss("what came has another content");
+                 }));
+  ASSERT_TRUE(files.SetStore("elsewhere").ok());
+  MakeDataset(home_ / "v", {"a text"});
+  const Status fetched = files.Fetch(LeaseOf(1, checkpoint_), {});
+  EXPECT_EQ(fetched.code(), StatusCode::kInternal);  // DATA_LOSS: the coordinator drops it
+  EXPECT_THAT(fetched.message(), HasSubstr("whole at the coordinator"));
+}
+
 TEST_F(JobFilesTest, AFetchIsBrokenOffAtOnceAndANewProcessBeginsWithoutOldCheckpoints) {
   server_.Stop();
   std::stop_source stop;
@@ -126,7 +198,13 @@ TEST_F(JobFilesTest, InTheCoordinatorsOwnFolderNothingIsSentOrDeleted) {
   EXPECT_FALSE(files.sends());
   EXPECT_EQ(files.trainer_home(), shared.root());
   EXPECT_TRUE(files.Fetch(LeaseOf(1, checkpoint_), {}).ok());
-  files.Delete({checkpoint_});
+  // What is missing is given up for the one before it; a folder that is not mounted is not.
+  const std::string missing = Sha256Hex("missing");
+  EXPECT_EQ(files.Fetch(LeaseOf(1, missing), {}).code(), StatusCode::kDataLoss);
+  fs::rename(shared.root() / "store-id", home_ / "store-id");
+  EXPECT_TRUE(files.Fetch(LeaseOf(1, missing), {}).ok());
+  fs::rename(home_ / "store-id", shared.root() / "store-id");
+  files.Delete(1, {checkpoint_});
   files.Ended(1, false);
   EXPECT_TRUE(shared.Has({ObjectKind::kObject, checkpoint_}));
   EXPECT_FALSE(fs::exists(home_ / "w/workers"));
