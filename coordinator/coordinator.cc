@@ -161,7 +161,7 @@ SchedulerView Coordinator::View() {
 // counts as taken, too.
 int64_t Coordinator::FreeMemory(int64_t worker_id, int64_t offered) {
   const WorkerEntry& worker = *state_.FindWorker(worker_id);
-  if (offered == 0 || worker.record.memory_bytes == 0) return offered;
+  if (offered <= 0 || worker.record.memory_bytes <= 0) return offered;
   int64_t left = worker.record.memory_bytes;
   for (const int64_t job : worker.jobs) {
     left -= state_.FindSweep(state_.FindJob(job)->record.sweep_id)->record.resources.memory_bytes;

@@ -107,7 +107,7 @@ Status ObjectServiceAdapter::Receive(grpc::ServerReader<v1::PutRequest>& reader)
 grpc::Status ObjectServiceAdapter::Get(grpc::ServerContext*, const v1::GetRequest* request,
                                        grpc::ServerWriter<v1::GetResponse>* writer) {
   const TransferPlace place(transfers_);
-  return Answer(place.status().ok() ? Send(*request, *writer) : place.status());
+  return ToGrpcStatus(place.status().ok() ? Send(*request, *writer) : place.status());
 }
 
 Status ObjectServiceAdapter::Send(const v1::GetRequest& request,

@@ -27,8 +27,8 @@ Result<int64_t> Store::Insert(const VariantRecord& variant) {
       Run("INSERT INTO variants (sweep_id, name, config, train_dataset, validation_datasets, "
           "initial_weights, position_type, theta, p, keep, spacing) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
           variant.sweep_id, variant.name, variant.config, variant.train_dataset,
-          variant.validation_datasets, variant.initial_weights, variant.position_type, variant.theta, variant.p,
-          variant.keep, variant.spacing));
+          variant.validation_datasets, variant.initial_weights, variant.position_type,
+          variant.theta, variant.p, variant.keep, variant.spacing));
   return database_.LastInsertId();
 }
 
