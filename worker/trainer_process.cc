@@ -110,7 +110,14 @@ void TrainerProcess::ReadErrors() {
   if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) errors_open_ = false;
 }
 
+void TrainerProcess::Kill() {
+  killed_ = true;
+  child_->Kill();
+}
+
+// A killed one may take a moment to be gone, and must not be given a job meanwhile.
 bool TrainerProcess::Running() const {
+  if (killed_) return false;
   pollfd ended{child_->exit_signal(), POLLIN, 0};
   return poll(&ended, 1, 0) == 0;
 }

@@ -5,6 +5,7 @@
 //
 // Threads: one follows it (Greet, Next, LogTo, End); Say and Kill may come from any.
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -38,7 +39,7 @@ class TrainerProcess {
 
   /// A command line. UNAVAILABLE: it does not read any more.
   Status Say(std::string_view line, Millis timeout) { return child_->Write(line, timeout); }
-  void Kill() { child_->Kill(); }
+  void Kill();
 
   /// Where stderr goes from now on.
   void LogTo(std::unique_ptr<TrainerLog> log) { log_ = std::move(log); }
@@ -63,6 +64,7 @@ class TrainerProcess {
   void ReadErrors();
 
   std::unique_ptr<ChildProcess> child_;
+  std::atomic<bool> killed_{false};
   std::unique_ptr<TrainerLog> log_;
   std::string buffer_;  // of output; lines before position_ are taken
   size_t position_ = 0;

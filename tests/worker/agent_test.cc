@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +15,7 @@
 #include "base/log.h"
 #include "tests/worker/fake_coordinator.h"
 #include "worker/process_tree.h"
+#include "worker/trainer_process.h"
 
 namespace gyre {
 namespace {
@@ -390,6 +392,21 @@ TEST_F(AgentTest, OptionsThatMakeNoSenseAreRefused) {
   options_.name.clear();
   options_.trainer = "/nowhere/gyre-trainer";
   EXPECT_EQ(Worker::Start(options_, coordinator_.Client()).status().code(), StatusCode::kNotFound);
+}
+
+// Else the next job of a slot whose attempt was dropped is lost with the process that dies.
+TEST(TrainerProcessTest, AKilledOneTakesNoOtherJob) {
+  const std::filesystem::path log =
+      std::filesystem::temp_directory_path() / ("trainer-process-" + std::to_string(getpid()));
+  auto trainer = TrainerProcess::Start(GYRE_FAKE_TRAINER, 1,
+                                       std::make_unique<TrainerLog>(log, [](std::string_view) {}));
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  ASSERT_TRUE((*trainer)->Greet(Millis(20000)).ok());
+  EXPECT_TRUE((*trainer)->Running());
+  (*trainer)->Kill();
+  EXPECT_FALSE((*trainer)->Running());
+  (*trainer)->End(Millis(0));
+  std::filesystem::remove(log);
 }
 
 }  // namespace

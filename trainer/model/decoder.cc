@@ -72,9 +72,6 @@ Decoder::~Decoder() {
 
 Status Decoder::Allocate() {
   const int64_t tokens = int64_t{max_rows_} * max_length_;
-  GYRE_RETURN_IF_ERROR(ToStatus(backend_->Reserve(
-      {tokens, max_length_, config_.hidden_size, config_.intermediate_size, config_.vocab_size,
-       config_.num_attention_heads, config_.num_key_value_heads, config_.head_dim})));
   GYRE_RETURN_IF_ERROR(ToStatus(backend_->Allocate(layout_.total, &weights_)));
   if (training_) {
     for (Reals* place : {&gradients_, &first_moments_, &second_moments_}) {
@@ -88,7 +85,12 @@ Status Decoder::Allocate() {
   document_starts_ = ids_memory_.At(2 * tokens);
   host_nll_.resize(static_cast<size_t>(tokens));
   const int64_t layer_size = TableSize() * 2 + config_.num_attention_heads;
-  return ToStatus(backend_->Allocate(layer_size * config_.num_hidden_layers, &tables_));
+  GYRE_RETURN_IF_ERROR(
+      ToStatus(backend_->Allocate(layer_size * config_.num_hidden_layers, &tables_)));
+  // Last: a model that cannot fit fails at its weights, before anything is touched.
+  return ToStatus(backend_->Reserve(
+      {tokens, max_length_, config_.hidden_size, config_.intermediate_size, config_.vocab_size,
+       config_.num_attention_heads, config_.num_key_value_heads, config_.head_dim}));
 }
 
 Status Decoder::SetPositions(const std::vector<LayerPosition>& positions) {
