@@ -148,9 +148,15 @@ class Collector {
 
 Result<Needed> NeededBy(const GarbageOptions& options) {
   GYRE_ASSIGN_OR_RETURN(std::vector<fs::path> databases, NotedDatabases(options.root));
+  const bool known = !databases.empty() || !options.databases.empty();
+  for (const fs::path& database : options.forgotten) {
+    if (std::erase(databases, NotedPath(database)) > 0) continue;
+    return NotFound("no coordinator of " + options.root.string() + " has written " +
+                    database.string());
+  }
   databases.insert(databases.end(), options.databases.begin(), options.databases.end());
   const bool asks = options.datasets || !Collector::Entries(options.root / "objects").empty();
-  if (databases.empty() && asks) {
+  if (!known && asks) {
     return FailedPrecondition("no coordinator has worked with " + options.root.string() +
                               ", so that nobody says what is needed; name its database with --db");
   }
@@ -190,6 +196,9 @@ Result<GarbageFreed> CollectGarbage(
     GYRE_RETURN_IF_ERROR(
         collector.RemoveAbandoned(path, fs::path(path).replace_extension(".lock")));
   }
+  if (options.dry_run) return freed;
+  for (const fs::path& database : options.forgotten)
+    GYRE_RETURN_IF_ERROR(ForgetDatabase(options.root, database));
   return freed;
 }
 

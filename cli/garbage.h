@@ -18,6 +18,8 @@ namespace gyre {
 struct GarbageOptions {
   std::filesystem::path root;
   std::vector<std::filesystem::path> databases;  // beside those noted in root
+  /// Gone for good: not asked, and no longer noted once what only they referred to is deleted.
+  std::vector<std::filesystem::path> forgotten;
   Millis grace{24 * 3600 * 1000};
   bool datasets = false;  // those that no unfinished job reads, too
   bool dry_run = false;
@@ -29,7 +31,8 @@ struct GarbageFreed {
 };
 
 /// Deletes it; `on_item` hears of each ("object HASH", bytes). FAILED_PRECONDITION: no database is
-/// known, or one of them is not there: nothing was deleted. Others: a database cannot be read.
+/// known, or one of them is not there: nothing was deleted. NOT_FOUND: one to be forgotten is not
+/// noted. Others: a database cannot be read.
 Result<GarbageFreed> CollectGarbage(
     const GarbageOptions& options, Millis now,
     const std::function<void(const std::string& what, int64_t bytes)>& on_item);

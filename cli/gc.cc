@@ -9,7 +9,6 @@
 #include "cli/exit_code.h"
 #include "cli/garbage.h"
 #include "cli/object_transfer.h"
-#include "objects/database_list.h"
 
 namespace gyre {
 namespace {
@@ -19,17 +18,12 @@ constexpr int64_t kHour = 3600 * 1000;
 struct Arguments {
   GarbageOptions options;
   double hours = 24;
-  std::string forgotten;
 };
 
 int RunGc(Arguments arguments) {
   GarbageOptions& options = arguments.options;
   if (options.root.empty()) options.root = GyreHome();
   options.grace = Millis(static_cast<int64_t>(arguments.hours * kHour));
-  if (!arguments.forgotten.empty()) {
-    if (Status status = ForgetDatabase(options.root, arguments.forgotten); !status.ok())
-      return Fail(status);
-  }
   const auto freed = CollectGarbage(
       options, Clock::Real().WallTime(), [&](const std::string& what, int64_t bytes) {
         std::printf("%s%s, %s\n", options.dry_run ? "would remove " : "removed ", what.c_str(),
@@ -75,7 +69,7 @@ void AddGcCommand(CLI::App& app, int* exit_code) {
   command->add_option("--db", arguments->options.databases, "A further database to ask")
       ->type_name("FILE");
   command
-      ->add_option("--forget", arguments->forgotten,
+      ->add_option("--forget", arguments->options.forgotten,
                    "A database that is gone for good, with all that only it referred to")
       ->type_name("FILE");
   command->callback([arguments, exit_code] { *exit_code = RunGc(*arguments); });

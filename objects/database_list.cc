@@ -13,20 +13,20 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxPathBytes = 1 << 14;
 
-std::string Absolute(const fs::path& database) {
-  std::error_code error;
-  const fs::path whole = fs::absolute(database), path = fs::weakly_canonical(whole, error);
-  return (error ? whole : path).string();
-}
-
 fs::path NoteOf(const fs::path& root, const std::string& database) {
   return root / "databases" / Sha256Hex(database).substr(0, 16);
 }
 
 }  // namespace
 
+fs::path NotedPath(const fs::path& database) {
+  std::error_code error;
+  const fs::path whole = fs::absolute(database), path = fs::weakly_canonical(whole, error);
+  return error ? whole : path;
+}
+
 Status NoteDatabase(const fs::path& root, const fs::path& database) {
-  const std::string path = Absolute(database);
+  const std::string path = NotedPath(database).string();
   const fs::path note = NoteOf(root, path);
   std::error_code error;
   if (fs::exists(note, error)) return OkStatus();
@@ -51,7 +51,7 @@ Result<std::vector<fs::path>> NotedDatabases(const fs::path& root) {
 
 Status ForgetDatabase(const fs::path& root, const fs::path& database) {
   std::error_code error;
-  if (fs::remove(NoteOf(root, Absolute(database)), error)) return OkStatus();
+  if (fs::remove(NoteOf(root, NotedPath(database).string()), error)) return OkStatus();
   if (error) return ErrnoStatus(error.value(), "cannot forget " + database.string());
   return NotFound("no coordinator of " + root.string() + " has written " + database.string());
 }

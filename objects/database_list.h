@@ -11,6 +11,8 @@
 
 namespace gyre {
 
+/// The path that a database is noted by: absolute, whatever way it is named.
+std::filesystem::path NotedPath(const std::filesystem::path& database);
 /// Again and again is the same.
 Status NoteDatabase(const std::filesystem::path& root, const std::filesystem::path& database);
 /// Absolute paths, in order.

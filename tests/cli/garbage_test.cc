@@ -128,10 +128,16 @@ TEST_F(GarbageTest, ADatabaseThatCannotBeAskedStopsIt) {
   Write("elsewhere/other.db", "this is no database, and long enough to be seen as none");
   EXPECT_EQ(Collect().status().code(), StatusCode::kDataLoss);
   EXPECT_TRUE(fs::exists(home_ / "objects" / Hash("garbage")));
-  ASSERT_TRUE(ForgetDatabase(home_, gone).ok());
-  EXPECT_EQ(ForgetDatabase(home_, gone).code(), StatusCode::kNotFound);
+  options_.forgotten = {gone};
+  options_.dry_run = true;
+  EXPECT_TRUE(Collect().ok());
+  EXPECT_TRUE(fs::exists(home_ / "objects" / Hash("garbage")));
+  options_.dry_run = false;  // which has forgotten nothing
   EXPECT_TRUE(Collect().ok());
   EXPECT_FALSE(fs::exists(home_ / "objects" / Hash("garbage")));
+  EXPECT_EQ(Collect().status().code(), StatusCode::kNotFound);  // no longer noted
+  options_.forgotten.clear();
+  EXPECT_TRUE(Collect().ok());
 
   options_.root = home_ / "new";
   EXPECT_TRUE(Collect().ok());  // there is nothing that a database could refer to
