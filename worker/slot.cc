@@ -27,6 +27,16 @@ std::string SignalName(int signal) {
   return name == nullptr ? "signal " + std::to_string(signal) : std::string("SIG") + name;
 }
 
+// The end of an error's first line, which is all that a table has room for, and all that tells
+// failures apart; the lines before it follow.
+std::string LastWords(std::string log) {
+  log.erase(log.find_last_not_of(" \n") + 1);
+  if (log.empty()) return "; it wrote nothing to its log";
+  const size_t before = log.rfind('\n');
+  const std::string words = "; its last line: " + log.substr(before + 1);
+  return before == std::string::npos ? words : words + "\nits last lines:\n" + log;
+}
+
 }  // namespace
 
 Slot::Slot(SlotOptions options, CoordinatorClient& client)
@@ -344,9 +354,7 @@ AttemptEnd Slot::EndOfTrainer(const Lease& lease) {
   const ChildEnd how = trainer->End(options_.exit_grace);
   end.peak_memory_bytes = how.peak_memory_bytes;
   const std::string signal = SignalName(how.signal);
-  const std::string last = trainer->LastLines();
-  const std::string words =
-      last.empty() ? "; it wrote nothing to its log" : "; its last lines:\n" + last;
+  const std::string words = LastWords(trainer->LastLines());
   if (gave_up && how.signal == SIGKILL) {
     end.outcome = Outcome::kStopped;
     end.error =
