@@ -206,6 +206,13 @@ std::string MatchBaseline(const std::vector<VariantResults>& variants, const std
   return best;
 }
 
+bool HasValues(const Comparison& comparison) {
+  for (const ComparisonRow& row : comparison.rows) {
+    if (row.n > 0) return true;
+  }
+  return false;
+}
+
 Result<Comparison> CompareResults(const std::vector<SweepResults>& sweeps,
                                   const CompareOptions& options) {
   Comparison comparison;
@@ -233,6 +240,12 @@ Result<Comparison> CompareResults(const std::vector<SweepResults>& sweeps,
   if (!options.baseline.empty() && !found_baseline) {
     return NotFound("no variant is called '" + options.baseline +
                     "'; there are: " + ListVariants(sweeps));
+  }
+  const std::string set = options.metric.substr(0, options.metric.find('/'));
+  if (options.at_tokens > 0 && set != "train" && !HasValues(comparison)) {
+    comparison.notes.push_back(
+        "no job has " + options.metric + " by " + Exactly(options.at_tokens) +
+        ": on the way there are losses of a sample, --metric " + set + "/loss_sample");
   }
   if (comparison.baseline.empty()) {
     comparison.notes.push_back(

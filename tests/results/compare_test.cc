@@ -14,6 +14,7 @@
 namespace gyre {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -137,6 +138,9 @@ TEST_F(CompareTest, AtTokensTakesTheLastPointBeforeThemAlsoOfRunningJobs) {
   EXPECT_EQ(comparison.rows[0].tokens, 400);
   EXPECT_NEAR(comparison.rows[1].difference->mean, 1, 1e-12);
   EXPECT_EQ(comparison.rows[2].n, 0);
+  // What there is only at the end is not silently nothing.
+  EXPECT_THAT(Must({"s"}, {.metric = "austen/loss", .at_tokens = 450}).notes,
+              Contains(HasSubstr("--metric austen/loss_sample")));
 }
 
 TEST_F(CompareTest, NamesWhatThereIsWhenSomethingIsNotFound) {
