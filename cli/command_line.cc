@@ -16,15 +16,29 @@ std::vector<std::string> CommandNames(const CLI::App& app) {
   return names;
 }
 
-/// The message for a first word that is no command; empty if it is one, or an option.
-std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return "";
-  const std::string word = argv[1];
-  const std::vector<std::string> names = CommandNames(app);
-  if (std::find(names.begin(), names.end(), word) != names.end()) return "";
-  const std::string advice = DidYouMean(word, names);
-  return "there is no command '" + word + "'" +
-         (advice.empty() ? "; there are: " + List(names, names.size()) : "; " + advice);
+struct Command {
+  std::string words;    // "data list ", as far as they name a command
+  std::string unknown;  // the message for the word after them that names none; empty if all is well
+};
+
+Command CommandOf(const CLI::App& app, int argc, char** argv) {
+  Command command;
+  const CLI::App* at = &app;
+  for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
+    const std::string word = argv[i];
+    const std::vector<std::string> names = CommandNames(*at);
+    if (names.empty()) break;
+    if (std::find(names.begin(), names.end(), word) == names.end()) {
+      const std::string advice = DidYouMean(word, names);
+      command.unknown =
+          "there is no command '" + command.words + word + "'" +
+          (advice.empty() ? "; there are: " + List(names, names.size()) : "; " + advice);
+      break;
+    }
+    at = at->get_subcommand(word);
+    command.words += word + " ";
+  }
+  return command;
 }
 
 }  // namespace
@@ -34,18 +48,16 @@ int ParseAndRun(CLI::App& app, int argc, char** argv, const int* exit_code) {
     std::fputs(app.help().c_str(), stderr);
     return kExitBadInput;
   }
-  if (const std::string message = UnknownCommand(app, argc, argv); !message.empty()) {
-    return Fail({StatusCode::kInvalidArgument, message});
-  }
+  const Command command = CommandOf(app, argc, argv);
+  if (!command.unknown.empty()) return Fail(InvalidArgument(command.unknown));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
       return app.exit(error, std::cout, std::cerr);
     }
-    const std::string command = argv[1][0] == '-' ? "" : std::string(argv[1]) + " ";
-    return Fail({StatusCode::kInvalidArgument,
-                 std::string(error.what()) + "\n      see: gyre " + command + "--help"});
+    return Fail(InvalidArgument(std::string(error.what()) + "\n      see: gyre " + command.words +
+                                "--help"));
   }
   return *exit_code;
 }

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "cli/command.h"
 #include "cli/exit_code.h"
+#include "cli/positive_integer.h"
 #include "cli/signals.h"
 #include "coordinator/server.h"
 
@@ -55,7 +56,7 @@ void AddCoordinatorCommand(CLI::App& app, int* exit_code) {
       "To let other machines in, run once 'gyre certificates create --host NAME' and 'gyre token "
       "create', and\n"
       "listen on 0.0.0.0 or an address of the network.\n\n"
-      "Example:\n  gyre coordinator --db results.db\n  gyre coordinator --listen 0.0.0.0:7470");
+      "Examples:\n  gyre coordinator --db results.db\n  gyre coordinator --listen 0.0.0.0:7470");
   auto arguments = std::make_shared<Arguments>();
   arguments->server.database = GyreHome() / "results.db";
   command
@@ -74,11 +75,11 @@ void AddCoordinatorCommand(CLI::App& app, int* exit_code) {
   // For tests and drills: durations of the lease protocol. An empty group hides them.
   command->add_option("--heartbeat-ms", arguments->heartbeat_ms)
       ->group("")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--lease-ms", arguments->lease_ms)->group("")->check(CLI::PositiveNumber);
+      ->check(PositiveInteger());
+  command->add_option("--lease-ms", arguments->lease_ms)->group("")->check(PositiveInteger());
   command->add_option("--first-grace-ms", arguments->first_grace_ms)
       ->group("")
-      ->check(CLI::PositiveNumber);
+      ->check(PositiveInteger());
   command->callback([arguments, exit_code] { *exit_code = RunCoordinator(*arguments); });
 }
 

@@ -34,9 +34,10 @@ struct Arguments {
 };
 
 // Without a coordinator there is nothing that could be unreachable: a mirror that doesn't answer is
-// failed work.
+// failed work. What is not there was named wrongly.
 int FailHere(const Status& status) {
   const int code = Fail(status);
+  if (status.code() == StatusCode::kNotFound) return kExitBadInput;
   return code == kExitUnreachable ? kExitFailed : code;
 }
 
@@ -99,14 +100,39 @@ Result<DatasetRequest> RequestFor(const Arguments& arguments, const std::string&
 const std::vector<std::string> kColumns = {"name", "tokens",    "documents", "bytes",
                                            "hash", "tokenizer", "license",   "source"};
 
+std::vector<QueryValue> Row(const DatasetInfo& info) {
+  return {info.name, info.tokens,    info.documents, info.bytes,
+          info.hash, info.tokenizer, info.license,   info.source};
+}
+
 // People tell tokenizers apart by the beginning of their hash.
-std::vector<QueryValue> Row(const DatasetInfo& info, OutputFormat format) {
-  const size_t colon = info.tokenizer.find(':');
-  const bool shortened = format == OutputFormat::kTable && colon != std::string::npos;
-  return {info.name,      info.tokens,
-          info.documents, info.bytes,
-          info.hash,      shortened ? info.tokenizer.substr(0, colon + 9) : info.tokenizer,
-          info.license,   info.source};
+std::string TokenizerForPeople(const std::string& tokenizer) {
+  const size_t colon = tokenizer.find(':');
+  return colon == std::string::npos ? tokenizer : tokenizer.substr(0, colon + 9);
+}
+
+void PrintDatasets(const QueryTable& table, OutputFormat format) {
+  if (format != OutputFormat::kTable) return Print(table, format);
+  // What goes first where the window is narrow: the license, the source, the bytes.
+  TextTable text{{{"name"},
+                  {"tokens", true},
+                  {"documents", true},
+                  {"bytes", true, 1},
+                  {"hash"},
+                  {"tokenizer"},
+                  {"license", false, 3},
+                  {"source", false, 2}},
+                 {}};
+  for (const std::vector<QueryValue>& row : table.rows) {
+    std::vector<std::string>& cells = text.rows.emplace_back();
+    for (const QueryValue& value : row) {
+      const auto* number = std::get_if<int64_t>(&value);
+      const auto* words = std::get_if<std::string>(&value);
+      cells.push_back(number != nullptr ? std::to_string(*number) : words ? *words : "-");
+    }
+    cells[5] = TokenizerForPeople(cells[5]);
+  }
+  std::fputs(RenderTable(text, TerminalOf(STDOUT_FILENO).width).c_str(), stdout);
 }
 
 std::vector<QueryValue> NotPrepared(const std::string& name, const std::string& license) {
@@ -122,7 +148,7 @@ int List(const Arguments& arguments) {
   std::set<std::string> prepared;
   for (const DatasetInfo& info : *datasets) {
     prepared.insert(info.name);
-    table.rows.push_back(Row(info, arguments.format));
+    table.rows.push_back(Row(info));
   }
   for (const BuiltInCorpus& corpus : BuiltInCorpora()) {
     if (!prepared.contains(corpus.name))
@@ -132,7 +158,7 @@ int List(const Arguments& arguments) {
     if (!prepared.contains(corpus.name))
       table.rows.push_back(NotPrepared(corpus.name, corpus.license));
   }
-  Print(table, arguments.format);
+  PrintDatasets(table, arguments.format);
   return kExitDone;
 }
 
@@ -174,9 +200,9 @@ int Prepare(const Arguments& arguments) {
       continue;
     }
     if (!info.ok()) return FailHere(info.status());
-    table.rows.push_back(Row(*info, arguments.format));
+    table.rows.push_back(Row(*info));
   }
-  Print(table, arguments.format);
+  PrintDatasets(table, arguments.format);
   return kExitDone;
 }
 

@@ -76,7 +76,11 @@ void AddExportCommand(CLI::App& app, int* exit_code) {
       "  gyre export 12 --format huggingface -o model\n"
       "  gyre export quickstart/RoPE-10k/0 -o model --db results.db");
   auto arguments = std::make_shared<Arguments>();
-  command->add_option("JOB", arguments->job, "The job")->required();
+  command
+      ->add_option("JOB", arguments->job,
+                   "Its number, or SWEEP/VARIANT/SEED; with @STEP one of its "
+                   "checkpoints")
+      ->required();
   command->add_option("--format", arguments->format, "What to write")
       ->check(CLI::IsMember({"huggingface"}))
       ->capture_default_str();

@@ -8,6 +8,7 @@
 #include "cli/coordinator_option.h"
 #include "cli/exit_code.h"
 #include "cli/log_reader.h"
+#include "cli/positive_integer.h"
 #include "cli/signals.h"
 #include "cli/sweep_client.h"
 #include "cli/terminal.h"
@@ -65,10 +66,10 @@ void AddLogsCommand(CLI::App& app, int* exit_code) {
   auto arguments = std::make_shared<Arguments>();
   command->add_option("JOB", arguments->job, "A job's number, as gyre status shows it")
       ->required()
-      ->check(CLI::PositiveNumber);
+      ->check(PositiveInteger());
   command->add_flag("--follow,-f", arguments->options.follow, "Go on until the job has ended");
   command->add_option("--attempt", arguments->options.attempt, "Only this attempt")
-      ->check(CLI::PositiveNumber);
+      ->check(PositiveInteger());
   command->add_option("--lines,-n", arguments->options.lines, "Only the last lines of each attempt")
       ->check(CLI::Range(1, 100000));
   AddCoordinatorOption(command, &arguments->coordinator);

@@ -199,7 +199,9 @@ std::string RenderStatus(const ClusterStatus& cluster, OutputFormat format, int 
     text += Wrap(worker.name + ": " + Visible(worker.problem), width, 2) + "\n";
   }
   text += "\n";
-  text += cluster.sweeps.empty() ? "no sweep has jobs to do\n" : SweepsTable(cluster.sweeps, width);
+  text += cluster.sweeps.empty()
+              ? "no sweep has jobs to do (gyre query \"SELECT name FROM sweeps\" lists all)\n"
+              : SweepsTable(cluster.sweeps, width);
   std::vector<RunningJobStatus> running;
   for (const SweepStatus& sweep : cluster.sweeps) {
     running.insert(running.end(), sweep.running.begin(), sweep.running.end());

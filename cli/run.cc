@@ -9,9 +9,10 @@
 #include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/follow.h"
+#include "cli/positive_integer.h"
+#include "cli/pretrained.h"
 #include "cli/signals.h"
 #include "cli/sweep_client.h"
-#include "cli/pretrained.h"
 #include "cli/sweep_file.h"
 #include "cli/sweep_results.h"
 #include "cli/terminal.h"
@@ -151,7 +152,7 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
   command->add_flag("--fresh", arguments->submission.fresh, "Train again what has finished before");
   arguments->submission.max_jobs = SpecOptions().max_jobs;
   command->add_option("--max-jobs", arguments->submission.max_jobs, "Refuse to make more jobs")
-      ->check(CLI::PositiveNumber)
+      ->check(PositiveInteger())
       ->capture_default_str();
   AddFormatOption(command, &arguments->format);
   command->callback([arguments, exit_code] { *exit_code = Run(*arguments); });

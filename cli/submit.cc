@@ -11,7 +11,9 @@
 #include "cli/coordinator_option.h"
 #include "cli/exit_code.h"
 #include "cli/follow.h"
+#include "cli/key_input.h"
 #include "cli/object_transfer.h"
+#include "cli/positive_integer.h"
 #include "cli/pretrained.h"
 #include "cli/signals.h"
 #include "cli/sweep_client.h"
@@ -30,12 +32,18 @@ struct Arguments {
 
 int Watch(SweepClient& client, const std::vector<std::string>& names, OutputFormat format,
           const StopSignals& signals) {
-  Say("watching; Ctrl-C leaves, and the sweep goes on");
-  ProgressDisplay display;
-  const auto ended = FollowSweeps(client, names, display, signals.token());
-  if (signals.signal() != 0) {
+  Say("watching; q or Ctrl-C leaves, and the sweep goes on");
+  std::stop_source quit;
+  const std::stop_callback on_signal(signals.token(), [&quit] { quit.request_stop(); });
+  Result<std::vector<SweepStatus>> ended = Cancelled("");
+  {
+    const KeyInput keys([&quit] { quit.request_stop(); });
+    ProgressDisplay display;
+    ended = FollowSweeps(client, names, display, quit.get_token());
+  }
+  if (quit.stop_requested()) {
     Say("no longer watching; the sweep goes on: gyre status " + names.front());
-    return 128 + signals.signal();
+    return signals.signal() != 0 ? 128 + signals.signal() : kExitDone;
   }
   if (!ended.ok()) return Fail(ended.status());
   return PrintResults(client, *ended, format);
@@ -105,12 +113,11 @@ int RunSubmit(Arguments arguments) {
 void AddSubmitCommand(CLI::App& app, int* exit_code) {
   auto* command = app.add_subcommand("submit", "Hand a sweep to a coordinator");
   command->footer(
-      "Checks the file, prepares the data that is missing, sends what the coordinator lacks of it, "
-      "queues the jobs and prints the sweep's "
-      "number\n"
-      "and name. A name that was submitted before with the same content goes on; what has finished "
-      "before,\n"
-      "in any sweep, is reused.\n\n"
+      "Checks the file, prepares the data that is missing, sends what the coordinator lacks of "
+      "it,\n"
+      "queues the jobs and prints the sweep's number and name. A name that was submitted before "
+      "with\n"
+      "the same content goes on; what has finished before, in any sweep, is reused.\n\n"
       "Examples:\n"
       "  gyre submit sweeps/quickstart.yaml\n"
       "  gyre submit sweeps/table-2.yaml --coordinator 127.0.0.1:7470 --watch");
@@ -123,7 +130,7 @@ void AddSubmitCommand(CLI::App& app, int* exit_code) {
   command->add_flag("--fresh", arguments->submission.fresh, "Train again what has finished before");
   arguments->submission.max_jobs = SpecOptions().max_jobs;
   command->add_option("--max-jobs", arguments->submission.max_jobs, "Refuse to make more jobs")
-      ->check(CLI::PositiveNumber)
+      ->check(PositiveInteger())
       ->capture_default_str();
   AddCoordinatorOption(command, &arguments->coordinator);
   AddFormatOption(command, &arguments->format);

@@ -27,7 +27,9 @@ Result<DatasetInfo> Prepare(const std::filesystem::path& home, const DatasetRequ
   auto found = FindDataset(home, request);
   if (found.ok() || found.status().code() != StatusCode::kNotFound) return found;
   ByteDisplay display;
-  return PrepareDataset(home, request, display.Sentences(), display.Options());
+  auto prepared = PrepareDataset(home, request, display.Sentences(), display.Options());
+  if (prepared.status().code() != StatusCode::kNotFound) return prepared;
+  return InvalidArgument(prepared.status().message());  // the sweep names what is not there
 }
 
 }  // namespace

@@ -20,13 +20,14 @@ struct Command {
 constexpr Command kCommands[] = {
     {"train", "JOB.json [--home DIR] [--resume HASH] [--threads N] [--backend cpu|reference]",
      "train one job, printing its points", gyre::TrainCommand},
-    {"serve", "", "train what a worker asks for (trainer/serve.h)", gyre::ServeCommand},
+    {"serve", "", "train what a worker asks for, on standard input", gyre::ServeCommand},
     {"verify", "DIR... [--backend cpu|reference] [--threads N] [--precision float32]",
      "hold this build against a folder's recorded numbers", gyre::VerifyCommand},
     {"inspect", "DIR", "shapes, parameter counts and frequencies of a model folder",
      gyre::InspectCommand},
     {"eval", "DIR --tokens FILE [--context N] [--backend cpu|reference] [--threads N]",
-     "loss and perplexity of a model folder on token ids", gyre::EvalCommand},
+     "loss and perplexity of a model folder on token ids: a JSON list, or numbers with spaces",
+     gyre::EvalCommand},
 };
 
 void PrintUsage(std::ostream& out) {

@@ -83,13 +83,13 @@ TEST_F(DataProgramTest, FilesGetAName) {
   EXPECT_EQ(Run({"add", "mine", "a.txt", "--license", "CC0"}).exit_code, 0);
   EXPECT_THAT(Run({"list"}).output, AllOf(HasSubstr("corpus:mine"), HasSubstr("CC0")));
   EXPECT_EQ(Run({"prepare", "corpus:mine"}).exit_code, 0);
-  EXPECT_EQ(Run({"add", "mine", "absent.txt"}).exit_code, 1);
+  EXPECT_EQ(Run({"add", "mine", "absent.txt"}).exit_code, 2);
   EXPECT_EQ(Run({"add", "My Text", "a.txt"}).exit_code, 2);
 }
 
 TEST_F(DataProgramTest, WhatCannotBePreparedSaysWhy) {
   const GyreResult missing = Run({"prepare", "corpus:atlantis"});
-  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_EQ(missing.exit_code, 2);
   EXPECT_THAT(missing.error, HasSubstr("corpus:austen"));
   Write("a.jsonl", "{}");
   EXPECT_THAT(Run({"prepare", "a.jsonl"}).error, HasSubstr("a.jsonl:1: none of the fields"));
@@ -97,7 +97,7 @@ TEST_F(DataProgramTest, WhatCannotBePreparedSaysWhy) {
   for (const char* bad : {"words", "bpe:", "bpe:x", "ids:5:7", "bpe", ":"}) {
     EXPECT_EQ(Run({"prepare", "a.jsonl", "--tokenizer", bad}).exit_code, 2) << bad;
   }
-  EXPECT_EQ(Run({"prepare", "a.jsonl", "--tokenizer", "absent.model"}).exit_code, 1);
+  EXPECT_EQ(Run({"prepare", "a.jsonl", "--tokenizer", "absent.model"}).exit_code, 2);
   EXPECT_EQ(Run({"prepare", "a.jsonl", "--holdout", "2"}).exit_code, 2);
   EXPECT_EQ(Run({"prepare"}).exit_code, 2);
   EXPECT_THAT(Run({"inspect", "a.jsonl"}).error, HasSubstr("is not prepared"));

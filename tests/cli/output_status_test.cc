@@ -106,8 +106,9 @@ TEST(RenderStatus, SaysWhatKeepsASweep) {
 
 TEST(RenderStatus, OfTheCluster) {
   ExpectGolden("cluster.txt", RenderStatus(Cluster(), OutputFormat::kTable, 0, 0));
-  EXPECT_EQ(RenderStatus(ClusterStatus(), OutputFormat::kTable, 0, 0),
-            "no workers\n\nno sweep has jobs to do\n");
+  EXPECT_EQ(
+      RenderStatus(ClusterStatus(), OutputFormat::kTable, 0, 0),
+      "no workers\n\nno sweep has jobs to do (gyre query \"SELECT name FROM sweeps\" lists all)\n");
 }
 
 }  // namespace

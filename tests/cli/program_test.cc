@@ -24,6 +24,22 @@ TEST(Program, AMisspeltCommandIsUsageAndIsGuessed) {
   EXPECT_EQ(result.output, "");
 }
 
+TEST(Program, ACommandsOwnCommandIsGuessedToo) {
+  EXPECT_EQ(RunGyre({"data", "lst"}).error,
+            "gyre: error: there is no command 'data lst'; did you mean 'list'?\n");
+  EXPECT_THAT(RunGyre({"certificates", "create"}).error,
+              HasSubstr("see: gyre certificates create --help"));
+}
+
+TEST(Program, WordsWhereAChoiceOrANumberIsWantedAreNamed) {
+  EXPECT_THAT(RunGyre({"status", "--format", "xml"}).error,
+              HasSubstr("--format: must be table, json, csv or md, and is 'xml'\n"));
+  for (const char* bad : {"x", "0", "-1", "1.5", "9999999999999999999"}) {
+    EXPECT_THAT(RunGyre({"logs", "--attempt", bad, "1"}).error,
+                HasSubstr(std::string("must be a whole number above 0, and is '") + bad + "'\n"));
+  }
+}
+
 TEST(Program, WithoutACommandItSaysWhichThereAre) {
   const GyreResult result = RunGyre({});
   EXPECT_EQ(result.exit_code, 2);

@@ -122,6 +122,7 @@ Result<RequestedText> ResolveText(const std::filesystem::path& home, const Json&
                   ? source["path"].get<std::string>()
                   : JsonText(source);
   if (text.name.starts_with("corpus:")) text.name.erase(0, 7);
+  while (text.name.size() > 1 && text.name.ends_with('/')) text.name.pop_back();
   return text;
 }
 
