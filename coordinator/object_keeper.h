@@ -22,7 +22,7 @@ namespace gyre {
 
 class ObjectKeeper {
  public:
-  /// `is_needed` says whether the database refers to an object; it may wait.
+  /// `is_needed` says whether a database refers to an object; it may wait.
   ObjectKeeper(ObjectStore store, std::function<Result<bool>(const std::string& hash)> is_needed);
   /// Stops.
   ~ObjectKeeper();

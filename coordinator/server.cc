@@ -17,6 +17,7 @@
 #include "coordinator/log_service.h"
 #include "coordinator/object_keeper.h"
 #include "coordinator/object_service.h"
+#include "coordinator/other_databases.h"
 #include "coordinator/server_credentials.h"
 #include "coordinator/sweep_parser.h"
 #include "coordinator/sweep_service.h"
@@ -109,9 +110,10 @@ Result<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(const Server
   GYRE_ASSIGN_OR_RETURN(std::string store_id, objects.Identity(/*make=*/true));
   parts.keeper = std::make_unique<ObjectKeeper>(
       objects,
-      [&loop = *parts.loop,
-       &coordinator = *parts.coordinator](const std::string& hash) -> Result<bool> {
-        bool needed = true;
+      [&loop = *parts.loop, &coordinator = *parts.coordinator, root = objects.root(),
+       database = options.database](const std::string& hash) -> Result<bool> {
+        GYRE_ASSIGN_OR_RETURN(bool needed, OtherDatabasesNeed(root, database, hash));
+        if (needed) return true;
         GYRE_RETURN_IF_ERROR(loop.Do([&](const Moment&) -> Status {
           GYRE_ASSIGN_OR_RETURN(needed, coordinator.NeedsObject(hash));
           return OkStatus();

@@ -21,8 +21,10 @@ Status CheckWeightsHeld(const PreparedSubmission& submission, const ObjectStore&
       if (hash.empty()) continue;
       const ObjectRef ref{ObjectKind::kObject, hash};
       if (!objects.Has(ref)) {
-        return FailedPrecondition("the coordinator does not hold the initial weights of '" +
-                                  variant.record.name + "' (" + hash + ")");
+        return FailedPrecondition(
+            "the coordinator does not hold the initial weights of '" + variant.record.name + "' (" +
+            hash +
+            "); submit again: `gyre submit` sends those of a folder and takes a job's newest");
       }
       objects.Touch(ref);
     }

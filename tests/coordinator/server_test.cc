@@ -14,7 +14,9 @@
 #include "gyre/v1/object_service.grpc.pb.h"
 #include "gyre/v1/sweep_service.grpc.pb.h"
 #include "gyre/v1/worker_service.grpc.pb.h"
+#include "objects/database_list.h"
 #include "proto/protocol.h"
+#include "results/database.h"
 #include "results/sweep_status.h"
 #include "tests/coordinator/harness.h"
 #include "tests/trainer/data/made_dataset.h"
@@ -297,6 +299,44 @@ TEST_F(ServerTest, ACheckpointCountsOnlyWhenItsObjectIsHereAndObsoleteOnesAreDel
 }
 
 // It4innovations/hyperqueue#890
+TEST_F(ServerTest, AnObjectThatAnotherDatabaseNeedsStays) {
+  const std::string needed(64, 'a');
+  {
+    const auto other = Database::OpenForWriting(folder_ / "other.db");
+    ASSERT_TRUE(other
+                    ->Execute("CREATE TABLE checkpoints (hash TEXT); "
+                              "INSERT INTO checkpoints VALUES ('" +
+                              needed + "')")
+                    .ok());
+  }
+  ASSERT_TRUE(NoteDatabase(options_.home, folder_ / "other.db").ok());
+  ASSERT_TRUE(NoteDatabase(options_.home, folder_ / "gone.db").ok());
+  v1::SubmitResponse submitted;
+  ASSERT_TRUE(Submit("s", &submitted).ok());
+  Register();
+  ASSERT_EQ(Acquire(0).lease().job_id(), 1);
+  const std::filesystem::path objects = options_.home / "objects";
+  std::filesystem::create_directories(objects);
+  v1::ReportCheckpointRequest report;
+  report.mutable_attempt()->set_job_id(1);
+  report.mutable_attempt()->set_attempt(1);
+  report.set_incarnation("w1");
+  const auto save = [&](int64_t step, const std::string& hash) {
+    report.set_step(step);
+    report.set_hash(hash);
+    v1::ReportCheckpointResponse obsolete;
+    return Call(*workers_, &v1::WorkerService::Stub::ReportCheckpoint, report, &obsolete).ok();
+  };
+  for (const char digit : {'a', 'b', 'c', 'd'}) {
+    const std::string hash(64, digit);
+    std::ofstream(objects / hash) << digit;
+    EXPECT_TRUE(save(digit, hash));
+  }
+  EXPECT_FALSE(save('e', std::string(64, 'e')));  // answered after both deletions
+  EXPECT_TRUE(std::filesystem::exists(objects / needed));
+  EXPECT_FALSE(std::filesystem::exists(objects / std::string(64, 'b')));
+}
+
 TEST_F(ServerTest, TransfersThatTakeAllTheirPlacesHoldUpNoHeartbeat) {
   Register();
   const auto objects = v1::ObjectService::NewStub(channel_);
