@@ -85,18 +85,30 @@ int CgroupCores(const std::filesystem::path& root) {
   return static_cast<int>(std::min<int64_t>(cores, std::numeric_limits<int>::max()));
 }
 
-// What is left of, or with `used` false the whole of, the tightest memory limit.
+// Of what a group has used: files that the kernel lets go of when somebody wants the memory.
+// Without it, a group that has read as much as its limit would seem to be full for ever.
+int64_t CachedFiles(const std::filesystem::path& folder, const std::string& prefix) {
+  const std::string stat = ReadOrEmpty(folder / "memory.stat");
+  return ToNumber(LineAfter(stat, prefix + "inactive_file ")).value_or(0) +
+         ToNumber(LineAfter(stat, prefix + "active_file ")).value_or(0);
+}
+
+// What is left of, or without `minus_used` the whole of, the tightest memory limit.
 int64_t CgroupMemory(const std::filesystem::path& root, bool minus_used) {
   int64_t bytes = kNoLimit;
   const auto limit = [&](const std::filesystem::path& folder, const char* maximum,
-                         const char* current) {
+                         const char* current, const char* stat_prefix) {
     const auto most = ToNumber(ReadOrEmpty(folder / maximum));  // "max" is no number
     if (!most) return;
-    const int64_t used = minus_used ? ToNumber(ReadOrEmpty(folder / current)).value_or(0) : 0;
+    int64_t used = 0;
+    if (minus_used) {
+      used = ToNumber(ReadOrEmpty(folder / current)).value_or(0);
+      used -= std::min(used, CachedFiles(folder, stat_prefix));
+    }
     bytes = std::min(bytes, std::max<int64_t>(0, *most - used));
   };
-  for (const auto& folder : CgroupFolders(root)) limit(folder, "memory.max", "memory.current");
-  limit(root / "sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes");
+  for (const auto& folder : CgroupFolders(root)) limit(folder, "memory.max", "memory.current", "");
+  limit(root / "sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_");
   return bytes;
 }
 

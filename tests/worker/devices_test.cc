@@ -54,6 +54,11 @@ TEST_F(DevicesTest, TheTightestGroupLimitHolds) {
   EXPECT_EQ(machine.cores, 3);
   EXPECT_EQ(machine.memory_bytes, kGiB);
   EXPECT_EQ(AvailableMemoryBytes(root_), kGiB * 3 / 4);
+  // Files that were read are no reason to say that there is none.
+  Put("sys/fs/cgroup/outer/inner/memory.current", "1073741824\n");
+  Put("sys/fs/cgroup/outer/inner/memory.stat",
+      "anon 536870912\nfile 536870912\ninactive_file 268435456\nactive_file 268435456\n");
+  EXPECT_EQ(AvailableMemoryBytes(root_), kGiB / 2);
 }
 
 TEST_F(DevicesTest, OldGroupsLimitToo) {
