@@ -26,8 +26,8 @@ void Write(const AttemptId& attempt, v1::AttemptRef* out) {
 
 AttemptId Read(const v1::AttemptRef& attempt) { return {attempt.job_id(), attempt.attempt()}; }
 
-/// A trainer's last words may be any bytes, or end within a character; as a text they have to be
-/// UTF-8, or the call is refused.
+/// A trainer's last words and the names of files may be any bytes; as a text they have to be UTF-8,
+/// or the call is refused.
 std::string AsText(const std::string& bytes) {
   using nlohmann::json;
   return json::parse(json(bytes).dump(-1, ' ', false, json::error_handler_t::replace));
@@ -118,7 +118,7 @@ class GrpcCoordinatorClient : public CoordinatorClient {
                                              const std::string& problem,
                                              std::stop_token stop) override {
     v1::HeartbeatRequest request;
-    request.set_problem(problem);
+    request.set_problem(AsText(problem));
     request.set_incarnation(incarnation_);
     for (const HeldLease& lease : held) {
       auto* out = request.add_held();

@@ -122,7 +122,10 @@ Status JobFiles::Fetch(const Lease& lease, std::stop_token stop) {
   if (!job->initial_weights.empty() && lease.checkpoint_hash.empty()) {
     const Status status = FetchOne({ObjectKind::kObject, job->initial_weights}, stop);
     // DATA_LOSS is what a checkpoint is given up for; these have none before them.
-    if (status.code() == StatusCode::kDataLoss) return NotFound(status.message());
+    if (status.code() == StatusCode::kNotFound || status.code() == StatusCode::kDataLoss) {
+      return NotFound("the weights that training starts from: " + status.message() +
+                      "; submit the sweep again with `gyre submit`: that sends them");
+    }
     GYRE_RETURN_IF_ERROR(status.WithContext("the weights that training starts from"));
   }
   if (lease.checkpoint_hash.empty()) return OkStatus();
