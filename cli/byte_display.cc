@@ -1,8 +1,8 @@
 #include "cli/byte_display.h"
 
 #include <algorithm>
-#include <cstdio>
 
+#include "cli/object_transfer.h"
 #include "cli/text_width.h"
 #include "results/numbers.h"
 
@@ -13,16 +13,6 @@ constexpr Millis kRedrawEvery{200};
 constexpr uint64_t kLargeBytes = 100'000'000;  // smaller texts are done before anybody wonders
 constexpr int kBarWidth = 20;
 
-std::string Bytes(double bytes) {
-  const char* units[] = {"B", "kB", "MB", "GB", "TB"};
-  size_t unit = 0;
-  while (bytes >= 999.5 && unit < 4) bytes /= 1000, ++unit;
-  char text[32];
-  std::snprintf(text, sizeof text, bytes < 9.95 && unit > 0 ? "%.1f %s" : "%.0f %s", bytes,
-                units[unit]);
-  return text;
-}
-
 }  // namespace
 
 std::string ByteLine(const ByteProgress& progress, Millis passed, int width) {
@@ -30,13 +20,15 @@ std::string ByteLine(const ByteProgress& progress, Millis passed, int width) {
   const double done = std::min(static_cast<double>(progress.done), total);
   const auto filled = static_cast<size_t>(done / total * kBarWidth);
   std::string line = progress.what + "  [" + std::string(filled, '#') +
-                     std::string(kBarWidth - filled, '-') + "]  " + Bytes(done) + " of " +
-                     Bytes(total);
+                     std::string(kBarWidth - filled, '-') + "]  " +
+                     BytesInWords(static_cast<int64_t>(done)) + " of " +
+                     BytesInWords(static_cast<int64_t>(total));
   const double seconds = std::chrono::duration<double>(passed).count();
   if (seconds >= 1 && done > 0) {
-    line += "  " + Bytes(done / seconds) + "/s";
+    line += "  " + BytesInWords(static_cast<int64_t>(done / seconds)) + "/s";
     if (done < total) {
-      line += "  ETA " + FormatDuration(static_cast<int64_t>((total - done) / done * seconds + 0.5));
+      line +=
+          "  ETA " + FormatDuration(static_cast<int64_t>((total - done) / done * seconds + 0.5));
     }
   }
   return width > 0 ? Shorten(line, width) : line;
