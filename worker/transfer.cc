@@ -24,8 +24,8 @@ class Persistence {
   /// After a try that failed: true when it is time for the next one.
   bool Wait(const Status& status) {
     if (stop_.stop_requested() || !IsPassing(status.code())) return false;
-    if (!std::exchange(said_, true))
-      LogWarning(what_ + ": trying again (" + status.message() + ")");
+    // Once is nothing: another slot brings the same, a connection was lost.
+    if (++failures_ == 2) LogWarning(what_ + ": trying again (" + status.message() + ")");
     std::mutex mutex;
     std::unique_lock lock(mutex);
     std::condition_variable_any never;
@@ -34,7 +34,7 @@ class Persistence {
   }
   Status End(const Status& status) const {
     if (stop_.stop_requested() && !status.ok()) return Cancelled(what_ + ": broken off");
-    if (said_ && status.ok()) LogInfo(what_ + ": done");
+    if (failures_ >= 2 && status.ok()) LogInfo(what_ + ": done");
     return status;
   }
 
@@ -42,7 +42,7 @@ class Persistence {
   const std::string what_;
   const std::stop_token stop_;
   Backoff backoff_;
-  bool said_ = false;
+  int failures_ = 0;
 };
 
 // One try; DATA_LOSS and FAILED_PRECONDITION come from the other side.
