@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "cli/doctor_checks.h"
+#include "cli/exit_code.h"
 #include "cli/sweep_client.h"
 
 namespace gyre {
@@ -19,7 +20,9 @@ Finding ExamineCoordinator(const DoctorOptions& options) {
   const auto fail = [&](const Status& status) {
     finding.state = options.needs_coordinator ? FindingState::kMissing : FindingState::kNote;
     finding.found = status.message();
-    finding.fix = "start it with 'gyre coordinator', or name another with --coordinator";
+    // What refuses says itself what to do.
+    if (ExitCodeFor(status) == kExitUnreachable)
+      finding.fix = "start it with 'gyre coordinator', or name another with --coordinator";
     if (status.code() == StatusCode::kUnavailable && !options.needs_coordinator) {
       finding.found = "none at " + options.coordinator + " ('gyre run' brings its own)";
     }
@@ -30,7 +33,8 @@ Finding ExamineCoordinator(const DoctorOptions& options) {
   const auto cluster = (*client)->GetCluster();
   if (!cluster.ok()) return fail(cluster.status());
   finding.found = options.coordinator + " answers, version " + cluster->version + ", " +
-                  std::to_string(cluster->workers.size()) + " workers";
+                  std::to_string(cluster->workers.size()) +
+                  (cluster->workers.size() == 1 ? " worker" : " workers");
   if (cluster->version != GYRE_VERSION) {
     finding.state = FindingState::kNote;
     finding.fix = "it is better to run one version everywhere; this one is " GYRE_VERSION;

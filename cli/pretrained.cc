@@ -1,11 +1,32 @@
 #include "cli/pretrained.h"
 
+#include <set>
 #include <utility>
 
+#include "base/files.h"
+#include "base/hash.h"
 #include "cli/exit_code.h"
+#include "trainer/data/sentencepiece.h"
 #include "trainer/pretrained/weights_object.h"
 
 namespace gyre {
+namespace {
+
+constexpr size_t kMaxModelBytes = size_t{1} << 27;
+
+/// Weights know tokens by number only, so texts of another tokenizer train without a fault, and on
+/// nonsense. Empty if the folder brings none, or the text came as ids.
+std::string OtherTokenizer(const std::string& folder, const DatasetInfo& text) {
+  const std::filesystem::path place = std::filesystem::path(folder) / "tokenizer.model";
+  const auto model = ReadFile(place, kMaxModelBytes);
+  if (!model.ok() || text.bytes == 0) return "";
+  if (text.tokenizer == std::string(kSentencePieceIdentity) + Sha256Hex(*model)) return "";
+  return "note: the weights in " + folder + " have a tokenizer of their own, and " + text.name +
+         " is read by another, so the same ids mean other text; `tokenizer: " + place.string() +
+         "` under data takes theirs";
+}
+
+}  // namespace
 
 Result<std::optional<InitialWeights>> LookAtWeights(const std::string& init_from) {
   if (init_from.starts_with(kCheckpointPrefix)) return std::optional<InitialWeights>();
@@ -16,12 +37,18 @@ Result<std::optional<InitialWeights>> LookAtWeights(const std::string& init_from
 }
 
 Result<std::map<std::string, PreparedWeights>> PrepareWeights(
-    const std::filesystem::path& home, const std::vector<SweepSpec>& sweeps) {
+    const std::filesystem::path& home, const std::vector<SweepSpec>& sweeps,
+    const std::map<std::string, DatasetInfo>& datasets) {
   std::map<std::string, PreparedWeights> prepared;
+  std::set<std::string> said;
   for (const SweepSpec& sweep : sweeps) {
     for (const Variant& variant : sweep.variants) {
       const std::string& from = variant.config.train.init_from;
-      if (from.empty() || from.starts_with(kCheckpointPrefix) || prepared.contains(from)) continue;
+      if (from.empty() || from.starts_with(kCheckpointPrefix)) continue;
+      const auto text = datasets.find(RequestsOf(variant.config.data).train.front().request.Key());
+      const std::string note = text == datasets.end() ? "" : OtherTokenizer(from, text->second);
+      if (!note.empty() && said.insert(note).second) Say(note);
+      if (prepared.contains(from)) continue;
       GYRE_ASSIGN_OR_RETURN(const PretrainedFolder folder, PretrainedFolder::Open(from));
       Say("reading the weights in " + from);
       GYRE_ASSIGN_OR_RETURN(const auto written, KeepWeights(home, folder));

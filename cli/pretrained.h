@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "sweeps/spec/sweep_spec.h"
+#include "trainer/data/dataset.h"
 
 namespace gyre {
 
@@ -27,9 +28,10 @@ struct PreparedWeights {
 };
 
 /// Makes an object of every folder that the sweeps start from; by absolute path. Says on stderr
-/// what it does. NOT_FOUND, INVALID_ARGUMENT, DATA_LOSS: the file at fault. RESOURCE_EXHAUSTED: the
-/// disk is full.
-Result<std::map<std::string, PreparedWeights>> PrepareWeights(const std::filesystem::path& home,
-                                                              const std::vector<SweepSpec>& sweeps);
+/// what it does, and where a text among `datasets` (by request) is not in the weights' own tokens.
+/// NOT_FOUND, INVALID_ARGUMENT, DATA_LOSS: the file at fault. RESOURCE_EXHAUSTED: the disk is full.
+Result<std::map<std::string, PreparedWeights>> PrepareWeights(
+    const std::filesystem::path& home, const std::vector<SweepSpec>& sweeps,
+    const std::map<std::string, DatasetInfo>& datasets);
 
 }  // namespace gyre

@@ -47,7 +47,8 @@ Result<SweepFile> Prepare(Arguments* arguments, const StopSignals& signals) {
                         LoadSweepFile(arguments->path, arguments->submission.max_jobs));
   SweepSubmission& submission = arguments->submission;
   GYRE_ASSIGN_OR_RETURN(submission.datasets, PrepareDatasets(GyreHome(), file.sweeps));
-  GYRE_ASSIGN_OR_RETURN(submission.initial_weights, PrepareWeights(GyreHome(), file.sweeps));
+  GYRE_ASSIGN_OR_RETURN(submission.initial_weights,
+                        PrepareWeights(GyreHome(), file.sweeps, submission.datasets));
   submission.yaml = file.yaml;
   submission.file = file.file;
   submission.folder = file.folder;

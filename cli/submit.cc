@@ -77,7 +77,7 @@ int RunSubmit(Arguments arguments) {
     const bool bad = datasets.status().code() == StatusCode::kInvalidArgument;
     return bad ? kExitBadInput : kExitFailed;
   }
-  auto weights = PrepareWeights(GyreHome(), file->sweeps);
+  auto weights = PrepareWeights(GyreHome(), file->sweeps, *datasets);
   if (!weights.ok()) return Fail(weights.status());
   SweepSubmission& submission = arguments.submission;
   submission.initial_weights = *std::move(weights);
