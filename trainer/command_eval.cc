@@ -2,12 +2,15 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "trainer/arguments.h"
 #include "trainer/backend/create_backend.h"
 #include "trainer/commands.h"
+#include "trainer/data/windows.h"
+#include "trainer/evaluation.h"
 #include "trainer/model_folder.h"
 
 namespace gyre {
@@ -48,15 +51,10 @@ Result<std::vector<int32_t>> ReadTokens(const std::string& file) {
   }
 }
 
-struct Evaluated {
-  double nats = 0;
-  int64_t targets = 0;
-};
-
 // Windows of `context` tokens one after another; each predicts its successors, also the first of
 // the next window.
-Result<Evaluated> EvaluateTokens(const std::vector<int32_t>& tokens, int context, Model* model) {
-  Evaluated sum;
+Result<LossSum> EvaluateTokens(const std::vector<int32_t>& tokens, int context, Model* model) {
+  LossSum sum;
   const size_t last = tokens.size() - 1;
   for (size_t begin = 0; begin < last; begin += static_cast<size_t>(context)) {
     const size_t end = std::min(begin + static_cast<size_t>(context), last);
@@ -72,26 +70,64 @@ Result<Evaluated> EvaluateTokens(const std::vector<int32_t>& tokens, int context
   return sum;
 }
 
-Status Evaluate(const Arguments& arguments, std::ostream& out) {
-  if (arguments.words.size() != 1 || !arguments.flags.contains("--tokens")) {
-    return InvalidArgument("eval needs a folder and --tokens FILE");
+// What a folder's model makes of tokens from a file, or of a data set as the end of a job does.
+class FolderEvaluation {
+ public:
+  FolderEvaluation(const Arguments& arguments, int context)
+      : arguments_(arguments), context_(context) {}
+
+  Result<LossSum> OfTokens() {
+    GYRE_ASSIGN_OR_RETURN(const auto tokens, ReadTokens(arguments_.Flag("--tokens", "")));
+    if (tokens.size() < 2) return InvalidArgument("eval needs at least two tokens");
+    context_ = static_cast<int>(std::min<size_t>(static_cast<size_t>(context_), tokens.size() - 1));
+    GYRE_RETURN_IF_ERROR(Load(1));
+    return EvaluateTokens(tokens, context_, model_.get());
   }
-  GYRE_ASSIGN_OR_RETURN(const int threads, arguments.Number("--threads", 1, 1));
-  GYRE_ASSIGN_OR_RETURN(int context, arguments.Number("--context", 512, 1));
-  GYRE_ASSIGN_OR_RETURN(const auto tokens, ReadTokens(arguments.Flag("--tokens", "")));
-  if (tokens.size() < 2) return InvalidArgument("eval needs at least two tokens");
-  context = static_cast<int>(std::min<size_t>(static_cast<size_t>(context), tokens.size() - 1));
-  GYRE_ASSIGN_OR_RETURN(const auto backend,
-                        CreateBackend(arguments.Flag("--backend", "cpu"), threads));
-  GYRE_ASSIGN_OR_RETURN(const PretrainedFolder folder, PretrainedFolder::Open(arguments.words[0]));
-  GYRE_ASSIGN_OR_RETURN(const auto model,
-                        ModelOf(folder, backend.get(), 1, context, /*training=*/false));
-  GYRE_ASSIGN_OR_RETURN(const Evaluated sum, EvaluateTokens(tokens, context, model.get()));
-  const double loss = sum.nats / static_cast<double>(sum.targets);
+
+  Result<LossSum> OfDataset() {
+    GYRE_ASSIGN_OR_RETURN(const Dataset dataset,
+                          Dataset::Open(arguments_.Flag("--home", GyreHome().string()),
+                                        arguments_.Flag("--dataset", "")));
+    GYRE_ASSIGN_OR_RETURN(const Windows windows, Windows::Create(&dataset, context_));
+    const int rows = std::max(1, kBatchTokens / context_);
+    GYRE_RETURN_IF_ERROR(Load(rows));
+    return EvaluateLoss(windows, windows.count(), rows, model_.get());
+  }
+
+  int context() const { return context_; }
+
+ private:
+  static constexpr int kBatchTokens = 4096;
+
+  Status Load(int rows) {
+    GYRE_ASSIGN_OR_RETURN(const int threads, arguments_.Number("--threads", 1, 1));
+    GYRE_ASSIGN_OR_RETURN(backend_, CreateBackend(arguments_.Flag("--backend", "cpu"), threads));
+    GYRE_ASSIGN_OR_RETURN(const PretrainedFolder folder,
+                          PretrainedFolder::Open(arguments_.words[0]));
+    GYRE_ASSIGN_OR_RETURN(model_,
+                          ModelOf(folder, backend_.get(), rows, context_, /*training=*/false));
+    return OkStatus();
+  }
+
+  const Arguments& arguments_;
+  int context_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Model> model_;
+};
+
+Status Evaluate(const Arguments& arguments, std::ostream& out) {
+  const bool dataset = arguments.flags.contains("--dataset");
+  if (arguments.words.size() != 1 || dataset == arguments.flags.contains("--tokens")) {
+    return InvalidArgument("eval needs a folder, and --tokens FILE or --dataset HASH");
+  }
+  GYRE_ASSIGN_OR_RETURN(const int context, arguments.Number("--context", 512, 1));
+  FolderEvaluation evaluation(arguments, context);
+  GYRE_ASSIGN_OR_RETURN(const LossSum sum,
+                        dataset ? evaluation.OfDataset() : evaluation.OfTokens());
   char line[160];
-  std::snprintf(line, sizeof line,
-                "targets %lld  loss %.6f nats  perplexity %.4f  (windows of %d)\n",
-                static_cast<long long>(sum.targets), loss, std::exp(loss), context);
+  std::snprintf(
+      line, sizeof line, "targets %lld  loss %.6f nats  perplexity %.4f  (windows of %d)\n",
+      static_cast<long long>(sum.targets), sum.mean(), std::exp(sum.mean()), evaluation.context());
   out << line;
   return OkStatus();
 }
@@ -99,8 +135,8 @@ Status Evaluate(const Arguments& arguments, std::ostream& out) {
 }  // namespace
 
 int EvalCommand(const std::vector<std::string>& words, std::ostream& out, std::ostream& err) {
-  const auto arguments =
-      Arguments::Parse(words, {"--tokens", "--context", "--backend", "--threads"});
+  const auto arguments = Arguments::Parse(
+      words, {"--tokens", "--dataset", "--home", "--context", "--backend", "--threads"});
   const Status status = arguments.ok() ? Evaluate(*arguments, out) : arguments.status();
   return status.ok() ? 0 : ReportFailure(status, err);
 }

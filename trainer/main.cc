@@ -25,8 +25,11 @@ constexpr Command kCommands[] = {
      "hold this build against a folder's recorded numbers", gyre::VerifyCommand},
     {"inspect", "DIR", "shapes, parameter counts and frequencies of a model folder",
      gyre::InspectCommand},
-    {"eval", "DIR --tokens FILE [--context N] [--backend cpu|reference] [--threads N]",
-     "loss and perplexity of a model folder on token ids: a JSON list, or numbers with spaces",
+    {"eval",
+     "DIR --tokens FILE | --dataset HASH [--home DIR] [--context N] [--backend cpu|reference] "
+     "[--threads N]",
+     "loss and perplexity of a model folder on token ids (a JSON list, or numbers with spaces) "
+     "or a data set",
      gyre::EvalCommand},
 };
 

@@ -3,11 +3,14 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/files.h"
 #include "tests/cli/gyre_process.h"
 #include "tests/trainer/data/temporary_home.h"
+#include "trainer/commands.h"
 
 namespace gyre {
 namespace {
@@ -62,6 +65,22 @@ TEST_F(ConvertTest, AJobGoesOnFromAnotherAndFromItsExport) {
   EXPECT_THAT(*ReadFile(home_ / "model/README.md"),
               AllOf(HasSubstr("base / RoPE / seed 0"), HasSubstr("text.txt"),
                     HasSubstr("text/perplexity")));
+  // Evaluated as the job was, the export gives what the job gave.
+  std::string held_out;
+  const auto datasets =
+      nlohmann::json::parse(Run({"data", "list", "--format", "json"}).output)["rows"];
+  for (const auto& row : datasets) {
+    if (row[0].get<std::string>().ends_with("/validation")) held_out = row[4].get<std::string>();
+  }
+  std::ostringstream out, err;
+  EXPECT_EQ(
+      EvalCommand({Path("model"), "--dataset", held_out, "--home", Path("gyre"), "--context", "32"},
+                  out, err),
+      0)
+      << err.str();
+  char expected[64];
+  std::snprintf(expected, sizeof expected, "loss %.6f nats", Value("base", "RoPE", "text/loss", 8));
+  EXPECT_THAT(out.str(), HasSubstr(expected));
   const GyreResult low = Run({"export", "base/low/0", "-o", "low", "--db", "results.db"});
   ASSERT_EQ(low.exit_code, 0) << low.error;
   EXPECT_THAT(low.error, HasSubstr("transformers cannot compute this model: it does not know "
