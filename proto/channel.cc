@@ -116,7 +116,11 @@ Result<std::shared_ptr<grpc::Channel>> CoordinatorChannel::Get() {
       ask_again_ = true;
       if (channel_ == nullptr) speech = Speech::kPlain;
     }
-    if (speech != Speech::kUnknown && speech != speech_) GYRE_RETURN_IF_ERROR(Connect(speech));
+    if (speech != Speech::kUnknown && speech != speech_) {
+      const Status connected = Connect(speech);
+      ask_again_ |= !connected.ok();  // what is missing here may come
+      GYRE_RETURN_IF_ERROR(connected);
+    }
   }
   return channel_;
 }

@@ -102,6 +102,16 @@ TEST_F(AccessTest, ItsOwnMachineComesInWithItsOwnHome) {
   EXPECT_EQ(Ask(**channel), OkStatus());
 }
 
+TEST_F(AccessTest, WithAHomeThatLacksTheFilesItIsToldEachTimeUntilTheyCome) {
+  Start();
+  const auto channel = *CoordinatorChannel::Open(address_, folder_ / "other");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(channel->Get().status(), testing::Property(&Status::message, HasSubstr("token")));
+  }
+  std::filesystem::copy(home_, folder_ / "other", std::filesystem::copy_options::recursive);
+  EXPECT_EQ(Ask(*channel), OkStatus());
+}
+
 TEST_F(AccessTest, NoCallOfAnyServiceGoesWithoutTheToken) {
   Start();
   const std::string almost =
