@@ -7,9 +7,12 @@
 #include "cli/progress_lines.h"
 #include "cli/text_width.h"
 #include "results/numbers.h"
+#include "sweeps/spec/nearest.h"
 
 namespace gyre {
 namespace {
+
+constexpr char kGone[] = "GONE";
 
 QueryTable CountsOf(const std::vector<SweepStatus>& sweeps) {
   QueryTable table;
@@ -151,11 +154,27 @@ std::string WorkersTable(const std::vector<WorkerStatus>& workers, int width) {
                    {"version", false, 3},
                    {"last seen", false, 2}};
   for (const WorkerStatus& worker : workers) {
+    if (worker.state == kGone) continue;
     table.rows.push_back({worker.name, worker.state, std::to_string(worker.slots),
                           std::to_string(worker.busy), std::to_string(worker.cpus), worker.version,
                           worker.last_seen_at});
   }
-  return RenderTable(table, width);
+  return table.rows.empty() ? "no workers\n" : RenderTable(table, width);
+}
+
+/// One line for those that are gone, however many there have ever been; the last to go first.
+std::string GoneLine(std::vector<WorkerStatus> workers, int width) {
+  std::erase_if(workers, [](const WorkerStatus& worker) { return worker.state != kGone; });
+  if (workers.empty()) return "";
+  std::stable_sort(
+      workers.begin(), workers.end(),
+      [](const WorkerStatus& a, const WorkerStatus& b) { return a.last_seen_at > b.last_seen_at; });
+  std::vector<std::string> names;
+  for (const WorkerStatus& worker : workers) names.push_back(Visible(worker.name));
+  return Wrap(std::to_string(names.size()) + " gone: " + List(names, 6) + "; the last was seen " +
+                  workers.front().last_seen_at,
+              width, 2) +
+         "\n";
 }
 
 }  // namespace
@@ -193,7 +212,7 @@ std::string RenderStatus(const ClusterStatus& cluster, OutputFormat format, int 
   if (!cluster.problem.empty()) {
     text = Wrap("coordinator: " + Visible(cluster.problem), width, 2) + "\n\n";
   }
-  text += cluster.workers.empty() ? "no workers\n" : WorkersTable(cluster.workers, width);
+  text += WorkersTable(cluster.workers, width) + GoneLine(cluster.workers, width);
   for (const WorkerStatus& worker : cluster.workers) {
     if (worker.problem.empty()) continue;
     text += Wrap(worker.name + ": " + Visible(worker.problem), width, 2) + "\n";

@@ -111,5 +111,17 @@ TEST(RenderStatus, OfTheCluster) {
       "no workers\n\nno sweep has jobs to do (gyre query \"SELECT name FROM sweeps\" lists all)\n");
 }
 
+TEST(RenderStatus, WorkersThatAreGoneAreOneLine) {
+  ClusterStatus cluster;
+  for (int i = 0; i < 50; ++i) {
+    cluster.workers.push_back({.name = "old/" + std::to_string(i),
+                               .state = "GONE",
+                               .last_seen_at = "2026-11-30T14:00:" + std::to_string(10 + i) + "Z"});
+  }
+  EXPECT_THAT(RenderStatus(cluster, OutputFormat::kTable, 0, 0),
+              testing::StartsWith("no workers\n50 gone: old/49, old/48, old/47, old/46, old/45 "
+                                  "and 45 more; the last was seen 2026-11-30T14:00:59Z\n"));
+}
+
 }  // namespace
 }  // namespace gyre
