@@ -66,10 +66,6 @@ FileOffsets OffsetsOfIncoming(const ObjectStore& store, const ObjectRef& ref) {
   return offsets;
 }
 
-bool IsIncomingFolder(const fs::path& folder) {
-  return folder.filename().string().starts_with(kPrefix);
-}
-
 IncomingObject::IncomingObject(ObjectStore store, ObjectRef ref, std::vector<ObjectFile> files,
                                fs::path folder, FileLock lock)
     : store_(std::move(store)),

@@ -3,7 +3,7 @@
 // A data set or an object on its way into a store: files grow under ROOT/tmp/incoming-KIND-HASH, a
 // chunk at a time, and get their name when all is there and was held against it. What has come
 // stays when the object is destroyed or the process dies, and whoever opens it next goes on. One at
-// a time has it, of all processes (a lock file).
+// a time has it, of all processes (the file "lock" beside them).
 //
 // One thread.
 
@@ -60,8 +60,5 @@ class IncomingObject {
 
 /// What has come of it so far, without a claim on it: somebody may be adding to it.
 FileOffsets OffsetsOfIncoming(const ObjectStore& store, const ObjectRef& ref);
-
-/// The folders of things that have not all come. A lock file named "lock" stands in each.
-bool IsIncomingFolder(const std::filesystem::path& folder);
 
 }  // namespace gyre

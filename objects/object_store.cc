@@ -111,11 +111,10 @@ void ObjectStore::Touch(const ObjectRef& ref) const {
 }
 
 Status ObjectStore::Verify(const ObjectRef& ref, std::stop_token stop) const {
-  if (stop.stop_requested()) return Cancelled("broken off before reading the " + ToString(ref));
   if (!IsObjectHash(ref.hash)) return NotFound("there is no " + ToString(ref));
   if (ref.kind == ObjectKind::kDataset) {
     GYRE_ASSIGN_OR_RETURN(const Dataset dataset, Dataset::Open(root_, ref.hash));
-    return dataset.Verify();
+    return dataset.Verify(std::move(stop));
   }
   GYRE_ASSIGN_OR_RETURN(const std::string hash, Sha256OfFile(PathOf(ref), std::move(stop)));
   if (hash == ref.hash) return OkStatus();

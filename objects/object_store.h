@@ -62,7 +62,7 @@ class ObjectStore {
   /// Makes it as young as if it had come now, so that nobody takes it for garbage.
   void Touch(const ObjectRef& ref) const;
   /// Reads all of it. DATA_LOSS: the content is not what the name says. NOT_FOUND. CANCELLED:
-  /// `stop` (of data sets, only before it begins).
+  /// `stop`.
   Status Verify(const ObjectRef& ref, std::stop_token stop = {}) const;
   /// What is not there is gone already.
   Status Remove(const ObjectRef& ref) const;

@@ -58,6 +58,7 @@ TEST_F(ObjectStoreTest, DamageIsFoundByReading) {
   EXPECT_TRUE(store_.Has(object));
   EXPECT_EQ(store_.Verify(object).code(), StatusCode::kDataLoss);
   const ObjectRef dataset{ObjectKind::kDataset, MakeDataset(home_, {"text"})};
+  EXPECT_EQ(store_.Verify(dataset, stop.get_token()).code(), StatusCode::kCancelled);
   EXPECT_TRUE(store_.Verify(dataset).ok());
   Write("datasets/" + dataset.hash + "/tokens.bin", std::string(10, '\0'));
   EXPECT_EQ(store_.Verify(dataset).code(), StatusCode::kDataLoss);

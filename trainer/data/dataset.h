@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -120,8 +121,8 @@ class Dataset {
   /// First token of each document, ascending, first is 0. Every document begins with the
   /// document-start token.
   std::span<const uint64_t> document_starts() const;
-  /// Reads everything and holds it against the hash. DATA_LOSS.
-  Status Verify() const;
+  /// Reads everything and holds it against the hash. DATA_LOSS. CANCELLED: `stop`.
+  Status Verify(std::stop_token stop = {}) const;
   /// The tokenizer that it was made with, from tokenizer.model in its folder where it needs one.
   Result<std::unique_ptr<Tokenizer>> OpenTokenizer() const;
 
