@@ -178,6 +178,7 @@ Result<PreparedSubmission> PrepareSubmission(const SubmitCall& call, const Sweep
       return InvalidArgument(options.file + ": two sweeps are called '" + spec.name + "'");
     }
     GYRE_RETURN_IF_ERROR(CheckDatasets(spec));
+    GYRE_RETURN_IF_ERROR(CheckTokenizers(spec, call, ask));
     submission.sweeps.push_back(PrepareSweep(spec, call));
   }
   for (const auto& [key, dataset] : call.datasets) submission.datasets.push_back(dataset);

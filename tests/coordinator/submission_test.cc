@@ -124,6 +124,29 @@ TEST(Submission, WeightsOfAJobComeFromTheDatabase) {
   EXPECT_TRUE(found[1].position.switches.empty()) << "what that job did later is its own";
 }
 
+TEST(Submission, WeightsAndTextHaveOneTokenizer) {
+  SweepSpec spec = TwoVariants();
+  spec.variants[1].config.train.init_from = "checkpoint:9";
+  spec.variants[1].initial_weights = "weights-hash";
+  const auto read = [&](const std::string&, const SpecOptions&) -> Result<std::vector<SweepSpec>> {
+    return std::vector<SweepSpec>{spec};
+  };
+  const AskSql ask = [](const std::string& sql) -> Result<QueryTable> {
+    EXPECT_THAT(sql, HasSubstr("c.hash = 'weights-hash'"));
+    QueryTable table;
+    table.rows = {{std::string("bytes")}};
+    return table;
+  };
+  SubmitCall call;
+  call.datasets["request"].hash = spec.variants[1].train_dataset;
+  call.datasets["request"].tokenizer = "bpe 1234";
+  const Status refused = PrepareSubmission(call, read, ask).status();
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(refused.message(), HasSubstr("tokenizer bytes, and its text has bpe 1234"));
+  call.datasets["request"].tokenizer = "bytes";
+  EXPECT_TRUE(PrepareSubmission(call, read, ask).ok());
+}
+
 TEST(Submission, VariantsBecomeRows) {
   const auto submission = Prepare(TwoVariants());
   ASSERT_TRUE(submission.ok()) << submission.status();
