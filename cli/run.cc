@@ -17,7 +17,9 @@
 #include "cli/sweep_results.h"
 #include "cli/terminal.h"
 #include "coordinator/server.h"
+#include "trainer/model/memory_estimate.h"
 #include "worker/agent.h"
+#include "worker/devices.h"
 
 namespace gyre {
 namespace {
@@ -39,12 +41,28 @@ int FailHere(const Status& status) {
   return code == kExitUnreachable ? kExitFailed : code;
 }
 
+/// Where there are no other machines, a job that this one has no memory for would wait for ever.
+Status CheckFits(const std::vector<SweepSpec>& sweeps) {
+  const int64_t memory = ReadMachine().memory_bytes;
+  for (const SweepSpec& sweep : sweeps) {
+    for (const Variant& variant : sweep.variants) {
+      if (!variant.config.train.init_from.empty()) continue;  // its shapes come with the weights
+      const MemoryEstimate estimate = EstimateMemory(variant.config, sweep.resources.cpus);
+      GYRE_RETURN_IF_ERROR(
+          CheckMemory(estimate, memory)
+              .WithContext("sweep " + sweep.name + ", variant '" + variant.name + "'"));
+    }
+  }
+  return OkStatus();
+}
+
 /// Reads the file and makes its data. A signal ends the process at once: nothing is half done that
 /// would matter.
 Result<SweepFile> Prepare(Arguments* arguments, const StopSignals& signals) {
   const std::stop_callback at_once(signals.token(), [] { _exit(kExitInterrupted); });
   GYRE_ASSIGN_OR_RETURN(SweepFile file,
                         LoadSweepFile(arguments->path, arguments->submission.max_jobs));
+  GYRE_RETURN_IF_ERROR(CheckFits(file.sweeps));
   SweepSubmission& submission = arguments->submission;
   GYRE_ASSIGN_OR_RETURN(submission.datasets, PrepareDatasets(GyreHome(), file.sweeps));
   GYRE_ASSIGN_OR_RETURN(submission.initial_weights,

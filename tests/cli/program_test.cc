@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "base/files.h"
 #include "tests/cli/gyre_process.h"
@@ -149,6 +150,21 @@ TEST(Program, ANarrowTerminalGetsANarrowTable) {
             "text                    number\n"
             "----------------------  ------\n"
             "a very long text inde…   12345\n");
+}
+
+TEST(Program, RunRefusesAJobThatThisMachineHasNoMemoryFor) {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("gyre-fat-" + std::to_string(getpid()) + ".yaml");
+  ASSERT_TRUE(WriteFileAtomically(
+                  file,
+                  "sweep: fat\nbase:\n  model: {num_hidden_layers: 1000, hidden_size: 65536, "
+                  "num_attention_heads: 512}\n  data: {train: corpus:austen}\n")
+                  .ok());
+  const GyreResult result = RunGyre({"run", file.string()});
+  std::filesystem::remove(file);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.error, HasSubstr("sweep fat, variant 'base': the job needs about "));
+  EXPECT_THAT(result.error, HasSubstr(" for it; lower train.micro_batch"));
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ TEST_F(MemoryEstimateTest, AJobThatCannotFitIsRefusedBeforeItTakesAnything) {
   EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
   EXPECT_THAT(status.message(),
               AllOf(HasSubstr("the job needs about "), HasSubstr("optimizer "),
-                    HasSubstr("activations "), HasSubstr(" free; lower train.micro_batch")));
+                    HasSubstr("activations "), HasSubstr(" for it; lower train.micro_batch")));
 }
 
 TEST(CheckMemory, ComparesWithWhatIsFree) {
@@ -85,7 +85,7 @@ TEST(CheckMemory, ComparesWithWhatIsFree) {
   EXPECT_EQ(CheckMemory(estimate, int64_t{8} << 30),
             ResourceExhausted("the job needs about 14.2 GiB of memory (weights 1.0 GiB, gradients "
                               "1.0 GiB, optimizer 2.0 GiB, activations 10.0 GiB, program 205 MiB), "
-                              "and this machine has 8.0 GiB free; lower train.micro_batch or "
+                              "and this machine has 8.0 GiB for it; lower train.micro_batch or "
                               "data.context for the activations, the model's sizes for the rest"));
 }
 

@@ -97,7 +97,7 @@ Status CheckMemory(const MemoryEstimate& estimate, int64_t available) {
   if (available == 0 || estimate.total() <= available) return OkStatus();
   return ResourceExhausted("the job needs about " + DescribeBytes(estimate.total()) +
                            " of memory (" + DescribeParts(estimate) + "), and this machine has " +
-                           DescribeBytes(available) + " free; " + HowToNeedLess());
+                           DescribeBytes(available) + " for it; " + HowToNeedLess());
 }
 
 }  // namespace gyre
