@@ -13,19 +13,16 @@ namespace gyre {
 namespace fs = std::filesystem;
 
 Result<SafetensorsWriter::Written> KeepObject(const fs::path& home, const WriteObject& write) {
-  const auto keep = [&]() -> Result<SafetensorsWriter::Written> {
-    const fs::path objects = home / "objects";
-    GYRE_RETURN_IF_ERROR(MakeFolders(objects));
-    GYRE_ASSIGN_OR_RETURN(const ScratchFolder scratch, ScratchFolder::Create(home, "checkpoint"));
-    const fs::path temporary = scratch.path() / "state";
-    GYRE_ASSIGN_OR_RETURN(auto written, write(temporary));
-    if (rename(temporary.c_str(), (objects / written.hash).c_str()) != 0) {
-      return ErrnoStatus(errno, "cannot rename to " + (objects / written.hash).string());
-    }
-    GYRE_RETURN_IF_ERROR(SyncPath(objects));
-    return written;
-  };
-  return keep();
+  const fs::path objects = home / "objects";
+  GYRE_RETURN_IF_ERROR(MakeFolders(objects));
+  GYRE_ASSIGN_OR_RETURN(const ScratchFolder scratch, ScratchFolder::Create(home, "checkpoint"));
+  const fs::path temporary = scratch.path() / "state";
+  GYRE_ASSIGN_OR_RETURN(auto written, write(temporary));
+  if (rename(temporary.c_str(), (objects / written.hash).c_str()) != 0) {
+    return ErrnoStatus(errno, "cannot rename to " + (objects / written.hash).string());
+  }
+  GYRE_RETURN_IF_ERROR(SyncPath(objects));
+  return written;
 }
 
 Result<SafetensorsFile> OpenObject(const fs::path& home, const std::string& hash) {
