@@ -16,9 +16,11 @@ Result<TrainerJob> ReadJobFile(const std::filesystem::path& file, const std::fil
     return InvalidArgument(file.string() +
                            " is not a job: a JSON object with \"config\" and \"seed\" is wanted");
   }
-  for (const char* of_a_plan : {"variant", "frequencies"}) json.erase(of_a_plan);
+  for (const char* of_a_plan : {"variant", "parameters", "memory", "frequencies"}) {
+    json.erase(of_a_plan);
+  }
   if (!json.contains("seed")) json["seed"] = 0;
-  if (!json.contains("key")) json["key"] = "";
+  if (!json.contains("key") || json["key"].is_null()) json["key"] = "";
   if (!json.contains("initial_weights")) json["initial_weights"] = "";
   if (!json.contains("datasets")) {
     const auto config = JobConfigFromJson(json["config"]);

@@ -2,7 +2,7 @@
 
 // A job as a person writes it, or takes it out of `gyre plan --format json`: {"config": {...},
 // "seed": N}, and if wanted "key" and "datasets"; what a plan says beside that ("variant",
-// "frequencies") may stand there.
+// "parameters", "memory", "frequencies", a key that is null) may stand there.
 
 #include <filesystem>
 #include <functional>

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/scratch_folder.h"
 #include "tests/cli/golden.h"
+#include "trainer/job_file.h"
 
 namespace gyre {
 namespace {
@@ -76,6 +78,19 @@ TEST(OutputPlan, SeveralSweeps) {
       std::string(kSweep) + "---\nsweep: other\nbase: {data: {train: corpus:austen}}\n";
   EXPECT_EQ(Json::parse(Plan(two, OutputFormat::kJson, false))["sweeps"].size(), 2u);
   EXPECT_THAT(Plan(two, OutputFormat::kTable, false), HasSubstr("\n\nother\n"));
+}
+
+TEST(OutputPlan, TheTrainerTakesAJobOfAPlanAsItStands) {
+  const auto scratch = ScratchFolder::Create(testing::TempDir(), "plan");
+  ASSERT_TRUE(scratch.ok()) << scratch.status();
+  Json job = Json::parse(Plan(kSweep, OutputFormat::kJson, false))["sweeps"][0]["jobs"][0];
+  // So that nothing is prepared.
+  job["datasets"] = {{"train", std::string(64, '0')}, {"validation", Json::object()}};
+  const auto file = scratch->path() / "job.json";
+  ASSERT_TRUE(WriteFileAtomically(file, job.dump()).ok());
+  const auto read = ReadJobFile(file, scratch->path(), {});
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(ToJson(read->config), job["config"]);
 }
 
 // trainer.md's convention: S = 4 layers of 256, MLP of 4 x 256 in two matrices, context 256,
