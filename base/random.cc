@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/philox.h"
+
 namespace gyre {
 namespace {
 
@@ -17,25 +19,6 @@ uint64_t Key(uint64_t seed, std::string_view purpose) {
 }
 
 }  // namespace
-
-std::array<uint32_t, 4> Philox4x32(uint64_t key, uint64_t counter_high, uint64_t counter_low) {
-  uint32_t c0 = static_cast<uint32_t>(counter_low), c1 = static_cast<uint32_t>(counter_low >> 32);
-  uint32_t c2 = static_cast<uint32_t>(counter_high), c3 = static_cast<uint32_t>(counter_high >> 32);
-  uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t p0 = uint64_t{0xD2511F53} * c0;
-    const uint64_t p1 = uint64_t{0xCD9E8D57} * c2;
-    const uint32_t n0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0;
-    const uint32_t n2 = static_cast<uint32_t>(p0 >> 32) ^ c3 ^ k1;
-    c1 = static_cast<uint32_t>(p1);
-    c3 = static_cast<uint32_t>(p0);
-    c0 = n0;
-    c2 = n2;
-    k0 += 0x9E3779B9;
-    k1 += 0xBB67AE85;
-  }
-  return {c0, c1, c2, c3};
-}
 
 Random::Random(uint64_t seed, std::string_view purpose) : key_(Key(seed, purpose)) {}
 

@@ -2,17 +2,13 @@
 
 // Random values without a state: each is a function of (seed, purpose, step, index), so nothing
 // that draws can disturb anything else that draws, and a resumed run needs no generator to be
-// restored. The bits are Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2,
-// 3", SC 2011).
+// restored. The bits are those of philox.h.
 
-#include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace gyre {
-
-/// One call's worth of Philox4x32-10: 128 bits from a 64-bit key and a 128-bit counter.
-std::array<uint32_t, 4> Philox4x32(uint64_t key, uint64_t counter_high, uint64_t counter_low);
 
 /// The random values of one purpose under one seed. A cheap value: copy it freely.
 class Random {
@@ -28,6 +24,8 @@ class Random {
   uint64_t Below(uint64_t n, uint64_t step, uint64_t index) const;
   /// Standard normal (Box-Muller on two 32-bit uniforms).
   double Normal(uint64_t step, uint64_t index) const;
+  /// out[i] = scale * Normal(step, first + i) as a float, to the bit, but several times as fast.
+  void ScaledNormals(uint64_t step, uint64_t first, double scale, std::span<float> out) const;
 
  private:
   uint64_t key_;

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <set>
+#include <vector>
+
+#include "base/philox.h"
 
 namespace gyre {
 namespace {
@@ -40,6 +44,22 @@ TEST(Random, NormalHasMeanZeroAndVarianceOne) {
   }
   EXPECT_NEAR(sum / n, 0, 5 / std::sqrt(n));  // five standard errors
   EXPECT_NEAR(squares / n, 1, 5 * std::sqrt(2.0 / n));
+}
+
+// Places across 2^32, a length that is no whole number of blocks, and enough numbers that some are
+// too close to the middle between two floats for the fast way to decide.
+TEST(Random, ManyNormalsAreTheOnesOfEachPlace) {
+  const Random random(5, "weights");
+  std::vector<float> values(1000003);
+  for (const double scale : {0.02, 1.0, 0.0, 1e-43, 1e38}) {
+    const uint64_t first = (uint64_t{1} << 32) - 1000;
+    random.ScaledNormals(7, first, scale, values);
+    const size_t stride = scale == 0.02 ? 1 : 101;
+    for (size_t i = 0; i < values.size(); i += stride) {
+      const auto exact = static_cast<float>(scale * random.Normal(7, first + i));
+      ASSERT_EQ(std::bit_cast<uint32_t>(values[i]), std::bit_cast<uint32_t>(exact)) << scale << i;
+    }
+  }
 }
 
 TEST(PermutedIndex, IsABijectionThatDependsOnSeedAndStep) {

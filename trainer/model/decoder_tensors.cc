@@ -22,6 +22,7 @@ Status At(size_t index, const Batch& batch, const std::string& what) {
 }  // namespace
 
 Status Decoder::InitializeWeights(uint64_t seed) {
+  std::array<float, kPiece> normals;
   std::array<double, kPiece> piece;
   for (const Parameter& parameter : layout_.parameters) {
     const bool matrix = parameter.shape.size() == 2;
@@ -30,10 +31,12 @@ Status Decoder::InitializeWeights(uint64_t seed) {
     const Random random(seed, "weights/" + parameter.name);
     for (int64_t i = 0; i < parameter.count; i += kPiece) {
       const size_t count = static_cast<size_t>(std::min<int64_t>(kPiece, parameter.count - i));
-      for (size_t j = 0; j < count; ++j) {
-        piece[j] = matrix
-                       ? config_.initializer_range * random.Normal(0, static_cast<uint64_t>(i) + j)
-                       : identity;
+      if (matrix) {
+        random.ScaledNormals(0, static_cast<uint64_t>(i), config_.initializer_range,
+                             {normals.data(), count});
+        std::copy_n(normals.begin(), count, piece.begin());
+      } else {
+        std::fill_n(piece.begin(), count, identity);
       }
       backend_->Write(weights_.At(parameter.offset + i), {piece.data(), count});
     }

@@ -55,8 +55,8 @@ class Model {
   /// Names and shapes of the parameters, in the order of the flat buffers.
   virtual const std::vector<Tensor>& parameters() const = 0;  // without values
 
-  /// Weight = f(seed, tensor name): normal with std initializer_range (all matrices alike), the
-  /// norms' identity. Forgets the optimizer's moments and the gradients.
+  /// Weight = f(seed, tensor name), a float in every backend: normal with std initializer_range
+  /// (all matrices alike), the norms' identity. Forgets the optimizer's moments and the gradients.
   virtual Status InitializeWeights(uint64_t seed) = 0;
   /// NOT_FOUND: no such tensor. INVALID_ARGUMENT: another number of values. FAILED_PRECONDITION:
   /// not a training model.

@@ -1,0 +1,112 @@
+// Random::ScaledNormals: the numbers of Normal(), several at a time.
+//
+// Each is computed with polynomials that a compiler can vectorize, to within a bound that is far
+// below what a float resolves but above what polynomials and library can differ by. Where the bound
+// leaves open which float it is (some thirty in a million), Normal() decides. So the bits are
+// Normal()'s on every processor. Compiled with options of its own: see CMakeLists.txt.
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "base/philox.h"
+#include "base/random.h"
+
+namespace gyre {
+namespace {
+
+constexpr int kBlock = 256;
+
+// The absolute error of radius * cosine, in radii. Rounding the angle costs the library and us
+// 1e-15 each, the polynomials' ends and all other roundings less.
+constexpr double kError = 1e-13;
+
+struct Block {
+  float below[kBlock], above[kBlock];  // one of them is the number; mostly they are equal
+};
+
+struct Keys {
+  uint64_t key, step, first;
+};
+
+// ln u for u of 2^-33 to 1.
+inline double Log(double u) {
+  constexpr uint64_t kOne = uint64_t{1} << 52, kBias = 64 * kOne;
+  const uint64_t bits = std::bit_cast<uint64_t>(u);
+  // u = m 2^e with m from sqrt(1/2) to sqrt(2).
+  const uint64_t biased = bits - std::bit_cast<uint64_t>(std::numbers::sqrt2 / 2) + kBias;
+  const double m = std::bit_cast<double>(bits + kBias - (biased & ~(kOne - 1)));
+  const double e = std::bit_cast<double>(0x4330000000000000 | biased >> 52) - (0x1p52 + 64);
+  // ln m = 2 artanh((m - 1) / (m + 1))
+  const double s = (m - 1) / (m + 1), z = s * s;
+  double sum = 1.0 / 17;
+  for (int n = 15; n >= 1; n -= 2) sum = sum * z + 1.0 / n;
+  return e * std::numbers::ln2 + 2 * s * sum;
+}
+
+// cos(2 pi v) for v = (word + 1/2) / 2^32.
+inline double CosineOfTurn(uint32_t word) {
+  const uint32_t quarter = (word + (uint32_t{1} << 29)) >> 30;
+  const auto rest = static_cast<int32_t>(word - (quarter << 30));  // an eighth of a turn at most
+  const double y = (rest + 0.5) * (2 * std::numbers::pi * 0x1p-32), z = y * y;
+  double cosine = 1, sine = 1;
+  for (int n = 16; n >= 2; n -= 2) {
+    cosine = 1 - cosine * z * (1.0 / (n * (n - 1)));
+    sine = 1 - sine * z * (1.0 / (n * (n + 1)));
+  }
+  const double turned = (quarter & 1) != 0 ? -y * sine : cosine;
+  return (quarter & 2) != 0 ? -turned : turned;
+}
+
+[[gnu::always_inline]] inline void Fill(const Keys& keys, double scale, Block* block) {
+  for (int i = 0; i < kBlock; ++i) {
+    const auto words = Philox4x32(keys.key, keys.step, keys.first + static_cast<uint64_t>(i));
+    const double radius = std::sqrt(-2 * Log((words[0] + 0.5) * 0x1p-32)) * scale;
+    const double value = radius * CosineOfTurn(words[1]), error = std::abs(radius) * kError;
+    block->below[i] = static_cast<float>(value - error);
+    block->above[i] = static_cast<float>(value + error);
+  }
+}
+
+using Filler = void (*)(const Keys& keys, double scale, Block* block);
+
+void FillAnywhere(const Keys& keys, double scale, Block* block) { Fill(keys, scale, block); }
+
+#if defined(__x86_64__)
+[[gnu::target("arch=x86-64-v3")]] void FillV3(const Keys& keys, double scale, Block* block) {
+  Fill(keys, scale, block);
+}
+[[gnu::target("arch=x86-64-v4,prefer-vector-width=512")]] void FillV4(const Keys& keys,
+                                                                      double scale, Block* block) {
+  Fill(keys, scale, block);
+}
+
+Filler Fastest() {
+  if (__builtin_cpu_supports("x86-64-v4")) return FillV4;
+  return __builtin_cpu_supports("x86-64-v3") ? FillV3 : FillAnywhere;
+}
+#else
+Filler Fastest() { return FillAnywhere; }
+#endif
+
+}  // namespace
+
+void Random::ScaledNormals(uint64_t step, uint64_t first, double scale,
+                           std::span<float> out) const {
+  static const Filler fill = Fastest();
+  Block block;
+  for (size_t done = 0; done < out.size(); done += kBlock) {
+    fill({key_, step, first + done}, scale, &block);
+    const size_t count = std::min<size_t>(kBlock, out.size() - done);
+    for (size_t i = 0; i < count; ++i) {
+      // By their bits: around zero, they may be two zeros.
+      out[done + i] =
+          std::bit_cast<uint32_t>(block.below[i]) == std::bit_cast<uint32_t>(block.above[i])
+              ? block.below[i]
+              : static_cast<float>(scale * Normal(step, first + done + i));
+    }
+  }
+}
+
+}  // namespace gyre
