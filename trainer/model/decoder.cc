@@ -146,6 +146,7 @@ void Decoder::BackwardLayer(size_t l) const {
 Result<double> Decoder::ForwardBackward(const Batch& batch) {
   if (!training_) return FailedPrecondition("this model was not made for training");
   GYRE_RETURN_IF_ERROR(CheckBatch(batch));
+  state_is_zero_ = false;
   Upload(batch);
   ForwardEmbedding();
   for (size_t l = 0; l < layers_.size(); ++l) ForwardLayer(l);
@@ -232,6 +233,7 @@ Result<double> Decoder::OptimizerStep(const OptimizerConfig& optimizer, double l
     return InvalidArgument("an optimizer step needs step and target_count of at least 1, and got " +
                            std::to_string(step) + " and " + std::to_string(target_count));
   }
+  state_is_zero_ = false;
   AdamW op{.count = layout_.matrices,
            .step = step,
            .lr = lr,

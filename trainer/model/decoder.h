@@ -79,7 +79,8 @@ class Decoder : public Model {
   ParameterLayout layout_;
   std::vector<Tensor> tensors_;
   Reals weights_, gradients_, first_moments_, second_moments_;  // (layout_.total) each
-  Reals tables_;  // rotations and slopes of all layers
+  bool state_is_zero_ = true;  // gradients and moments: nothing was ever added to them
+  Reals tables_;               // rotations and slopes of all layers
   std::vector<LayerTables> layers_;
   Activations activations_;
   Ints ids_memory_, ids_, targets_, document_starts_;

@@ -41,7 +41,9 @@ Status Decoder::InitializeWeights(uint64_t seed) {
       backend_->Write(weights_.At(parameter.offset + i), {piece.data(), count});
     }
   }
-  if (!training_) return OkStatus();
+  // What Allocate gave is zeros, and writing them once more would bring its memory into being.
+  if (!training_ || state_is_zero_) return OkStatus();
+  state_is_zero_ = true;
   for (const Reals place : {gradients_, first_moments_, second_moments_}) {
     backend_->Zero(place, layout_.total);
   }
@@ -78,6 +80,7 @@ Status Decoder::Locate(TensorKind kind, const std::string& name, size_t values,
 Status Decoder::Load(TensorKind kind, const std::string& name, std::span<const float> values) {
   Reals place;
   GYRE_RETURN_IF_ERROR(Locate(kind, name, values.size(), &place));
+  if (kind != TensorKind::kWeight) state_is_zero_ = false;
   std::array<double, kPiece> piece;
   for (size_t i = 0; i < values.size(); i += kPiece) {
     const size_t count = std::min(kPiece, values.size() - i);
