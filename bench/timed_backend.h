@@ -3,21 +3,14 @@
 // A Backend that passes everything on to another and adds up the processor time of each kind of
 // operation.
 
-#include <ctime>
 #include <map>
 #include <string>
 #include <utility>
 
+#include "bench/step_server.h"
 #include "trainer/backend/backend.h"
 
 namespace gyre {
-
-/// Time that this process's threads computed: what other processes take away does not count.
-inline double ProcessSeconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 class TimedBackend : public Backend {
  public:
