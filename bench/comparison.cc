@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "bench/job_start.h"
 #include "bench/quiet.h"
 #include "bench/step_server.h"
 
@@ -14,7 +15,7 @@ namespace {
 constexpr int kTriesPerSample = 4;
 
 struct Party {
-  ContestantCommand command;
+  ProcessCommand command;
   std::unique_ptr<Contestant> process;
   ContestantResult result;
   int steps_per_sample = 1;
@@ -27,8 +28,8 @@ struct Party {
 
 // What makes PyTorch's products fastest where it comes from Debian: the OpenBLAS that shares ATen's
 // threads, its choice of a kernel left to itself, and ATen's own loops in AVX-512.
-ContestantCommand PyTorchCommand(const BenchCase& bench_case, const std::string& python) {
-  ContestantCommand command;
+ProcessCommand PyTorchCommand(const BenchCase& bench_case, const std::string& python) {
+  ProcessCommand command;
   command.words = {python, GYRE_PYTORCH_STEPS};
   for (const std::string& word : bench_case.Arguments()) command.words.push_back(word);
   const ModelConfig model = bench_case.Model();
@@ -46,23 +47,23 @@ ContestantCommand PyTorchCommand(const BenchCase& bench_case, const std::string&
   return command;
 }
 
-std::vector<ContestantCommand> Commands(const std::string& name, const BenchCase& bench_case,
-                                        const ComparisonOptions& options) {
-  std::vector<ContestantCommand> commands;
+std::vector<ProcessCommand> Commands(const std::string& name, const BenchCase& bench_case,
+                                     const ComparisonOptions& options) {
+  std::vector<ProcessCommand> commands;
   if (name == "pytorch") {
     for (const std::string& python : options.python) {
       commands.push_back(PyTorchCommand(bench_case, python));
     }
     return commands;
   }
-  ContestantCommand command{{options.program, "take-part", name}, {}};
+  ProcessCommand command{{options.program, "take-part", name}, {}};
   for (const std::string& word : bench_case.Arguments()) command.words.push_back(word);
   return {command};
 }
 
 /// Starts it once; where several commands could be it, the first that is not absent stays.
-Status StartParty(Party* party, const std::vector<ContestantCommand>& commands) {
-  for (const ContestantCommand& command : commands) {
+Status StartParty(Party* party, const std::vector<ProcessCommand>& commands) {
+  for (const ProcessCommand& command : commands) {
     auto process = Contestant::Start(command);
     if (process.ok()) {
       party->command = command, party->process = *std::move(process);
@@ -73,6 +74,22 @@ Status StartParty(Party* party, const std::vector<ContestantCommand>& commands) 
     }
     if (process.status().code() != StatusCode::kUnavailable) return process.status();
     party->result.absent = process.status().message();
+  }
+  return OkStatus();
+}
+
+/// Of jobs as users start them, where gyre-trainer was built.
+Status StartJobs(const BenchCase& bench_case, const ComparisonOptions& options, double deadline,
+                 ContestantResult* gyre) {
+  const QuietGate gate(options.gate);
+  const auto start = JobStart::Create(
+      bench_case, (std::filesystem::path(options.program).parent_path() / "gyre-trainer").string());
+  if (start.status().code() == StatusCode::kUnavailable) return OkStatus();
+  GYRE_RETURN_IF_ERROR(start.status());
+  for (int i = 0; i < options.starts; ++i) {
+    gate.Wait(deadline);
+    GYRE_ASSIGN_OR_RETURN(const double seconds, start->Seconds());
+    gyre->job_starts.push_back(seconds);
   }
   return OkStatus();
 }
@@ -209,11 +226,14 @@ Result<CaseResult> Compare(const BenchCase& bench_case, const ComparisonOptions&
       gate.Wait(deadline);
       const auto commands = party.command.words.empty()
                                 ? Commands(party.result.name, bench_case, options)
-                                : std::vector<ContestantCommand>{party.command};
+                                : std::vector<ProcessCommand>{party.command};
       GYRE_RETURN_IF_ERROR(StartParty(&party, commands));
     }
   }
   for (Party& party : parties) {
+    if (party.result.name == "gyre" && !bench_case.shape.gyre_alone) {
+      GYRE_RETURN_IF_ERROR(StartJobs(bench_case, options, deadline, &party.result));
+    }
     if (party.process != nullptr) {
       GYRE_RETURN_IF_ERROR(FirstStep(&party, options.sample_seconds));
     }

@@ -27,7 +27,8 @@ struct ContestantResult {
   Json about;
   std::vector<StepSample> samples;
   std::vector<double> starts;  // seconds from the start of the process to that of the first step
-  double first_step = 0;       // seconds
+  std::vector<double> job_starts;  // gyre alone: job_start.h
+  double first_step = 0;           // seconds
   double first_loss = 0, last_loss = 0;
   int64_t steps = 0, peak_memory = 0;
 };

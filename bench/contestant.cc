@@ -1,46 +1,8 @@
 #include "bench/contestant.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <csignal>
-#include <cstring>
-#include <fstream>
-
 #include "bench/step_server.h"
 
-extern char** environ;
-
 namespace gyre {
-namespace {
-
-constexpr int kAnswerMs = 600'000;
-
-std::vector<std::string> Environment(const std::map<std::string, std::string>& changes) {
-  std::vector<std::string> all;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    if (!changes.contains(text.substr(0, text.find('=')))) all.push_back(text);
-  }
-  for (const auto& [name, value] : changes) {
-    if (!value.empty()) all.push_back(name + "=" + value);
-  }
-  return all;
-}
-
-std::vector<char*> Pointers(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-}  // namespace
 
 double NumberIn(const Json& answer, const std::string& key) {
   if (!answer.is_object()) return 0;
@@ -48,81 +10,27 @@ double NumberIn(const Json& answer, const std::string& key) {
   return found != answer.end() && found->is_number() ? found->get<double>() : 0;
 }
 
-Status Contestant::Spawn(const ContestantCommand& command) {
-  // Writing to one that has died is an error, not the end of this process.
-  std::signal(SIGPIPE, SIG_IGN);
-  int in[2], out[2];
-  if (pipe2(in, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
-  to_ = in[1];
-  if (pipe2(out, O_CLOEXEC) != 0) return close(in[0]), ErrnoStatus(errno, "pipe");
-  from_ = out[0];
-  std::vector<std::string> words = command.words, environment = Environment(command.environment);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-  const int error = posix_spawnp(&pid_, words[0].c_str(), &actions, nullptr, Pointers(words).data(),
-                                 Pointers(environment).data());
-  posix_spawn_file_actions_destroy(&actions);
-  close(in[0]), close(out[1]);
-  if (error == 0) return OkStatus();
-  pid_ = -1;
-  return Unavailable(words[0] + ": " + std::strerror(error));
-}
-
-Result<std::unique_ptr<Contestant>> Contestant::Start(const ContestantCommand& command) {
-  auto contestant = std::unique_ptr<Contestant>(new Contestant);
-  contestant->name_ = command.words[0];
+Result<std::unique_ptr<Contestant>> Contestant::Start(const ProcessCommand& command) {
+  auto contestant = std::make_unique<Contestant>();
   const double started = WallSeconds();
-  GYRE_RETURN_IF_ERROR(contestant->Spawn(command));
+  GYRE_ASSIGN_OR_RETURN(contestant->process_, PipedProcess::Start(command));
   GYRE_ASSIGN_OR_RETURN(contestant->about_, contestant->ReadAnswer());
-  if (contestant->about_.contains("absent")) {
-    return Unavailable(contestant->about_["absent"].dump());
-  }
+  const auto absent = contestant->about_.find("absent");
+  if (absent != contestant->about_.end()) return Unavailable(absent->get<std::string>());
   contestant->start_seconds_ = NumberIn(contestant->about_, "ready") - started;
   return contestant;
 }
 
-Contestant::~Contestant() {
-  if (to_ >= 0) close(to_);
-  if (from_ >= 0) close(from_);
-  if (pid_ <= 0) return;
-  kill(pid_, SIGKILL);  // it keeps nothing
-  waitpid(pid_, nullptr, 0);
-}
-
 Result<Json> Contestant::Steps(int count) {
-  const std::string line = std::to_string(count) + "\n";
-  if (write(to_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
-    return ErrnoStatus(errno, name_ + " takes no more words");
-  }
+  GYRE_RETURN_IF_ERROR(process_->WriteLine(std::to_string(count)));
   return ReadAnswer();
 }
 
 Result<Json> Contestant::ReadAnswer() {
-  size_t end;
-  while ((end = unread_.find('\n')) == std::string::npos) {
-    pollfd wait{from_, POLLIN, 0};
-    const int ready = poll(&wait, 1, kAnswerMs);
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return DeadlineExceeded(name_ + " has not answered within ten minutes");
-    char buffer[4096];
-    const ssize_t count = read(from_, buffer, sizeof buffer);
-    if (count <= 0) return Internal(name_ + " ended without an answer; what it said stands above");
-    unread_.append(buffer, static_cast<size_t>(count));
-  }
-  Json answer = Json::parse(unread_.substr(0, end), nullptr, /*allow_exceptions=*/false);
-  if (!answer.is_object()) return Internal(name_ + " said " + unread_.substr(0, end));
-  unread_.erase(0, end + 1);
+  GYRE_ASSIGN_OR_RETURN(const std::string line, process_->ReadLine());
+  Json answer = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!answer.is_object()) return Internal("a contestant said " + line);
   return answer;
-}
-
-int64_t Contestant::PeakMemory() const {
-  std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.rfind("VmHWM:", 0) == 0) return std::atoll(line.c_str() + 6) * 1024;
-  }
-  return 0;
 }
 
 }  // namespace gyre

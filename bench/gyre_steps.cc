@@ -9,6 +9,7 @@
 #include "bench/step_server.h"
 #include "bench/timed_backend.h"
 #include "trainer/backend/cpu/cpu_backend.h"
+#include "trainer/backend/create_backend.h"
 
 namespace gyre {
 
@@ -36,13 +37,8 @@ Result<double> GyreSteps::Step() {
   return nll / static_cast<double>(tokens);
 }
 
-Result<std::unique_ptr<Backend>> CreateBenchBackend(const BenchCase& bench_case,
-                                                    const std::string& instruction_set) {
-  return CreateCpuBackend(bench_case.threads, instruction_set);
-}
-
 int ServeGyreSteps(const BenchCase& bench_case) {
-  auto backend = CreateBenchBackend(bench_case, "");
+  auto backend = CreateBackend("cpu", bench_case.threads);
   if (!backend.ok()) return std::cerr << backend.status() << "\n", 1;
   auto steps = GyreSteps::Create(bench_case, backend->get());
   if (!steps.ok()) return std::cerr << steps.status() << "\n", 1;
@@ -54,8 +50,8 @@ int ServeGyreSteps(const BenchCase& bench_case) {
   });
 }
 
-Status PrintProfile(const BenchCase& bench_case, int steps, const std::string& instruction_set) {
-  GYRE_ASSIGN_OR_RETURN(auto cpu, CreateBenchBackend(bench_case, instruction_set));
+Status PrintProfile(const BenchCase& bench_case, int steps) {
+  GYRE_ASSIGN_OR_RETURN(auto cpu, CreateBackend("cpu", bench_case.threads));
   TimedBackend backend(cpu.get());
   GYRE_ASSIGN_OR_RETURN(auto model, GyreSteps::Create(bench_case, &backend));
   double wall = 1e30, processor = 1e30;

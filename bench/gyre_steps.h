@@ -27,13 +27,10 @@ class GyreSteps {
   int64_t parameter_count_ = 0, step_ = 0;
 };
 
-Result<std::unique_ptr<Backend>> CreateBenchBackend(const BenchCase& bench_case,
-                                                    const std::string& instruction_set);
-
 /// Takes part in the benchmark; the exit code.
 int ServeGyreSteps(const BenchCase& bench_case);
 
 /// Prints one step by part: the best of `steps`, each part's processor time.
-Status PrintProfile(const BenchCase& bench_case, int steps, const std::string& instruction_set);
+Status PrintProfile(const BenchCase& bench_case, int steps);
 
 }  // namespace gyre

@@ -70,6 +70,10 @@ std::string ContestantText(const CaseResult& result, const ContestantResult& one
         "{} steps {:.3f}\n",
         Memory(&one), Start(&one), 1e3 * one.first_step, one.first_loss, one.steps, one.last_loss);
   }
+  if (!one.job_starts.empty()) {
+    text += fmt::format("           gyre-trainer train: {:.2f} s to the first step of a job\n",
+                        SpreadOf(one.job_starts).median);
+  }
   if (one.about.contains("note"))
     text += "           " + one.about["note"].get<std::string>() + "\n";
   return text;
@@ -151,6 +155,7 @@ Json ResultsJson(const std::vector<CaseResult>& results) {
                                {"median_seconds", Median(&one)},
                                {"quiet", SpreadOf(one.samples).quiet},
                                {"start_seconds", one.starts},
+                               {"job_start_seconds", one.job_starts},
                                {"first_step_seconds", one.first_step},
                                {"first_loss", one.first_loss},
                                {"last_loss", one.last_loss},

@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "base/files.h"
+#include "base/log.h"
 #include "bench/comparison.h"
 #include "bench/gyre_steps.h"
 #include "bench/limit_steps.h"
@@ -21,7 +22,7 @@ struct BenchFlags {
   int threads = 1;
   ComparisonOptions comparison;
   bool no_gate = false, markdown = false;
-  std::string json, instructions, part;
+  std::string json, part;
   int steps = 8;
 };
 
@@ -90,7 +91,7 @@ Status RunComparison(BenchFlags flags) {
 Status RunProfile(const BenchFlags& flags) {
   GYRE_ASSIGN_OR_RETURN(const auto cases, Cases(flags));
   for (const BenchCase& bench_case : cases) {
-    GYRE_RETURN_IF_ERROR(PrintProfile(bench_case, flags.steps, flags.instructions));
+    GYRE_RETURN_IF_ERROR(PrintProfile(bench_case, flags.steps));
   }
   return OkStatus();
 }
@@ -103,13 +104,13 @@ int TakePart(const BenchFlags& flags) {
 }
 
 int Main(int argc, char** argv) {
+  SetLogLevel(LogLevel::kWarning);
   BenchFlags flags;
   CLI::App app("Training steps on random tokens: Gyre, its matrix products alone, and PyTorch");
   AddFlags(&app, &flags);
   CLI::App* profile = app.add_subcommand("profile", "one step of Gyre by part, the best of some");
   AddCaseFlags(profile, &flags);
   profile->add_option("--steps", flags.steps, "the best of so many")->capture_default_str();
-  profile->add_option("--instructions", flags.instructions, "avx512, avx2 or baseline; else best");
   profile->footer("example: gyre-step-bench profile --shape S --family llama --threads 2\n");
   CLI::App* part = app.add_subcommand("take-part", "")->group("");  // for this program's own use
   part->add_option("part", flags.part)->required()->check(CLI::IsMember({"gyre", "limit"}));
