@@ -27,7 +27,8 @@ struct Party {
 };
 
 // What makes PyTorch's products fastest where it comes from Debian: the OpenBLAS that shares ATen's
-// threads, its choice of a kernel left to itself, and ATen's own loops in AVX-512.
+// threads, its choice of a kernel left to itself, ATen's own loops in AVX-512, and a malloc that
+// keeps freed pages (as one would get by preloading jemalloc).
 ProcessCommand PyTorchCommand(const BenchCase& bench_case, const std::string& python) {
   ProcessCommand command;
   command.words = {python, GYRE_PYTORCH_STEPS};
@@ -41,6 +42,8 @@ ProcessCommand PyTorchCommand(const BenchCase& bench_case, const std::string& py
   command.environment = {{"OPENBLAS_CORETYPE", ""},
                          {"OPENBLAS_L2_SIZE", ""},
                          {"ATEN_CPU_CAPABILITY", "avx512"},
+                         {"MALLOC_MMAP_THRESHOLD_", "1073741824"},
+                         {"MALLOC_TRIM_THRESHOLD_", "4294967296"},
                          {"OMP_NUM_THREADS", std::to_string(bench_case.threads)}};
   const std::string openblas = "/usr/lib/x86_64-linux-gnu/openblas-openmp";
   if (std::filesystem::exists(openblas)) command.environment["LD_LIBRARY_PATH"] = openblas;

@@ -65,10 +65,9 @@ class Layer(torch.nn.Module):
             cos, sin = tables
             half = d // 2
             qk = qk * cos + torch.cat((-qk[..., half:], qk[..., :half]), -1) * sin
+        # The queries of all heads that share a key/value head make one taller matrix.
         q, k = qk.split([a.heads, a.kv_heads], dim=1)
-        if a.kv_heads != a.heads:
-            k, v = k.expand(b, a.heads, t, d), v.expand(b, a.heads, t, d)
-        q, k, v = (z.reshape(b * a.heads, t, d) for z in (q, k, v))
+        q, k, v = (z.reshape(b * a.kv_heads, -1, d) for z in (q, k, v))
         # One pass for product, scale and mask.
         scores = torch.baddbmm(mask.to(q.dtype), q, k.transpose(1, 2), alpha=1 / math.sqrt(d))
         y = torch.bmm(F.softmax(scores, -1).to(v.dtype), v)
@@ -100,7 +99,8 @@ class Decoder(torch.nn.Module):
         angles = torch.outer(torch.arange(a.context).float(),
                              10000.0 ** (-torch.arange(0, d, 2).float() / d)).repeat(1, 2)
         self.tables = None if a.family == "gpt" else (angles.cos(), angles.sin())
-        self.mask = torch.full((a.context, a.context), float("-inf")).triu(1)
+        self.mask = torch.full((a.context, a.context), float("-inf")).triu(1).repeat(
+            a.heads // a.kv_heads, 1)
 
     def forward(self, tokens, targets):
         x = self.embedding(tokens)
