@@ -197,37 +197,37 @@ std::vector<Formulation> LinearFormulations(const LinearShape& shape, ProductTyp
 
 namespace {
 
-/// The matrices of one row and head, or of `units` of them one behind the other.
+/// The matrices of one unit, or of `units` of them one behind the other.
 struct AttentionOperands {
   AttentionOperands(const AttentionShape& s, int64_t units)
-      : narrow(size_t{8}, Numbers(units * s.length * s.head_dim)),
-        square(size_t{3}, Numbers(units * s.tile * s.length)) {}
+      : narrow(size_t{8}, Numbers(units * std::max(s.queries, s.keys) * s.head_dim)),
+        square(size_t{3}, Numbers(units * s.tile * s.keys)) {}
   std::vector<Numbers> narrow, square;
 };
 
-/// The six products of queries [begin, begin + tile) with the keys before their end.
+/// The six products of queries [begin, begin + tile) with the keys that they see.
 std::vector<PieceProduct> TileProducts(const AttentionShape& s, int64_t begin, ProductTypes types,
                                        AttentionOperands* operands) {
-  const int64_t tile = std::min(s.tile, s.length - begin), keys = begin + tile;
+  const int64_t tile = std::min(s.tile, s.queries - begin);
+  const int64_t keys = s.tile < s.queries ? begin + tile : s.keys;
   const Type in = InType(types), out = OutType(types);
-  const auto rows = [&](int which, Type type, int64_t first, int64_t count) {
-    return operands->narrow[static_cast<size_t>(which)]
-        .Matrix(s.length, s.head_dim, type)
-        .Rows(first, count);
+  const auto of_queries = [&](size_t which, Type type) {
+    return operands->narrow[which].Matrix(s.queries, s.head_dim, type).Rows(begin, tile);
   };
-  const auto square = [&](int which, Type type) {
-    return operands->square[static_cast<size_t>(which)].Matrix(tile, keys, type);
+  const auto of_keys = [&](size_t which, Type type) {
+    return operands->narrow[which].Matrix(keys, s.head_dim, type);
   };
-  const PieceMatrix q = rows(0, in, begin, tile), k = rows(1, in, 0, keys);
-  const PieceMatrix v = rows(2, in, 0, keys), dy = rows(3, in, begin, tile);
+  const auto square = [&](size_t which, Type type) {
+    return operands->square[which].Matrix(tile, keys, type);
+  };
+  const PieceMatrix q = of_queries(0, in), k = of_keys(1, in), v = of_keys(2, in);
+  const PieceMatrix dy = of_queries(3, in);
   const PieceMatrix scores = square(0, out), weights = square(1, in), d_scores = square(2, in);
   const bool add = begin > 0;
-  return {{q, k.Transposed(), scores},
-          {weights, v, rows(4, out, begin, tile)},
-          {dy, v.Transposed(), scores},
-          {weights.Transposed(), dy, rows(5, out, 0, keys), false, add},
-          {d_scores, k, rows(6, out, begin, tile)},
-          {d_scores.Transposed(), q, rows(7, out, 0, keys), false, add}};
+  return {
+      {q, k.Transposed(), scores},       {weights, v, of_queries(4, out)},
+      {dy, v.Transposed(), scores},      {weights.Transposed(), dy, of_keys(5, out), false, add},
+      {d_scores, k, of_queries(6, out)}, {d_scores.Transposed(), q, of_keys(7, out), false, add}};
 }
 
 }  // namespace
@@ -243,7 +243,7 @@ std::vector<Formulation> AttentionFormulations(const AttentionShape& s, ProductT
        {std::pair{"matmul", &PieceMaker::Matmul}, std::pair{"sgemm", &PieceMaker::Sgemm}}) {
     by_unit.Split(std::string(name) + " by head", [&](PieceMaker& maker, int thread) {
       std::vector<Piece> unit, pieces;
-      for (int64_t begin = 0; begin < s.length; begin += s.tile) {
+      for (int64_t begin = 0; begin < s.queries; begin += s.tile) {
         for (const PieceProduct& product :
              TileProducts(s, begin, types, &(*own)[static_cast<size_t>(thread)])) {
           unit.push_back((maker.*function)(product));
@@ -254,7 +254,7 @@ std::vector<Formulation> AttentionFormulations(const AttentionShape& s, ProductT
       return pieces;
     });
   }
-  if (s.tile < s.length) return all;
+  if (s.tile < s.queries) return all;
   const auto together = std::make_shared<AttentionOperands>(s, s.units);
   Cuts(threads, together, &all).Whole("matmul of all heads", [&](PieceMaker& maker) {
     std::vector<Piece> pieces;

@@ -40,11 +40,11 @@ struct LinearShape {
 std::vector<Formulation> LinearFormulations(const LinearShape& shape, ProductTypes types,
                                             int threads);
 
-/// The six products of `units` pairs of a row and a head, of `length` queries and keys each. `tile`
-/// = length: the full square; less: tiles of so many queries with the keys up to the tile's last
-/// query alone.
+/// The six products of `units` pairs of a row and a head. `tile` = queries: all queries with all
+/// keys; less: tiles of so many queries, with the keys up to the tile's last query alone. Heads
+/// that share keys and values may be one unit with the queries of all.
 struct AttentionShape {
-  int64_t units = 0, length = 0, head_dim = 0, tile = 0;
+  int64_t units = 0, queries = 0, keys = 0, head_dim = 0, tile = 0;
 };
 
 std::vector<Formulation> AttentionFormulations(const AttentionShape& shape, ProductTypes types,

@@ -75,20 +75,40 @@ std::vector<ChosenProduct> LinearProducts(const BenchCase& bench_case) {
 }
 
 ChosenProduct AttentionProducts(const BenchCase& bench_case, const std::string& name,
-                                const std::vector<int64_t>& tiles) {
-  const ModelConfig model = bench_case.Model();
+                                const std::vector<AttentionShape>& shapes) {
   const int64_t length = bench_case.shape.context;
-  const int64_t units = int64_t{bench_case.shape.rows} * model.num_attention_heads;
-  ChosenProduct product{name, model.num_hidden_layers,
-                        12.0 * static_cast<double>(units * length * length) * model.head_dim};
-  for (const int64_t tile : tiles) {
+  const int64_t heads = int64_t{bench_case.shape.rows} * bench_case.shape.heads;
+  ChosenProduct product{
+      name, bench_case.shape.layers,
+      12.0 * static_cast<double>(heads * length * length) * bench_case.Model().head_dim};
+  for (const AttentionShape& shape : shapes) {
     for (const ProductTypes types : TypesOf(bench_case)) {
-      Choose(AttentionFormulations({units, length, model.head_dim, std::min(tile, length)}, types,
-                                   bench_case.threads),
-             &product);
+      Choose(AttentionFormulations(shape, types, bench_case.threads), &product);
     }
   }
   return product;
+}
+
+ChosenProduct FullAttention(const BenchCase& bench_case) {
+  const ModelConfig model = bench_case.Model();
+  const int64_t length = bench_case.shape.context, rows = bench_case.shape.rows;
+  const int64_t heads = model.num_attention_heads, kv_heads = model.num_key_value_heads;
+  std::vector<AttentionShape> shapes = {{rows * heads, length, length, model.head_dim, length}};
+  if (kv_heads < heads) {
+    const int64_t queries = heads / kv_heads * length;
+    shapes.push_back({rows * kv_heads, queries, length, model.head_dim, queries});
+  }
+  return AttentionProducts(bench_case, "attention", shapes);
+}
+
+ChosenProduct CausalAttention(const BenchCase& bench_case) {
+  const int64_t length = bench_case.shape.context;
+  const int64_t heads = int64_t{bench_case.shape.rows} * bench_case.shape.heads;
+  std::vector<AttentionShape> shapes;
+  for (const int64_t tile : {64, 128}) {
+    shapes.push_back({heads, length, length, bench_case.Model().head_dim, std::min(tile, length)});
+  }
+  return AttentionProducts(bench_case, "causal attention", shapes);
 }
 
 double Run(const ChosenProduct& product) {
@@ -109,8 +129,8 @@ Json Describe(const ChosenProduct& product) {
 int ServeLimitSteps(const BenchCase& bench_case) {
   omp_set_num_threads(bench_case.threads);
   const std::vector<ChosenProduct> linear = LinearProducts(bench_case);
-  const ChosenProduct full = AttentionProducts(bench_case, "attention", {bench_case.shape.context});
-  const ChosenProduct causal = AttentionProducts(bench_case, "causal attention", {64, 128});
+  const ChosenProduct full = FullAttention(bench_case);
+  const ChosenProduct causal = CausalAttention(bench_case);
   Json products = Json::array();
   for (const ChosenProduct& product : linear) products.push_back(Describe(product));
   products.push_back(Describe(full)), products.push_back(Describe(causal));
