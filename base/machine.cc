@@ -40,20 +40,6 @@ std::string LineAfter(const std::string& content, std::string_view key) {
   return {};
 }
 
-// "0-3,8" is 5.
-int CountOfList(const std::string& list) {
-  int count = 0;
-  std::istringstream ranges(list);
-  for (std::string range; std::getline(ranges, range, ',');) {
-    const auto first = ToNumber(range);
-    if (!first) continue;
-    const size_t dash = range.find('-');
-    const auto last = dash == std::string::npos ? first : ToNumber(range.substr(dash + 1));
-    if (last && *last >= *first) count += static_cast<int>(*last - *first + 1);
-  }
-  return count;
-}
-
 // Every folder whose limits hold for this process: its own cgroup (v2) and those above it.
 std::vector<std::filesystem::path> CgroupFolders(const std::filesystem::path& root) {
   const std::filesystem::path top = root / "sys/fs/cgroup";
@@ -118,10 +104,29 @@ int64_t MemoryLine(const std::filesystem::path& root, std::string_view key) {
 
 }  // namespace
 
+std::vector<int> NumbersOfList(std::string_view list) {
+  constexpr int64_t kLargest = 1 << 16;  // more than any machine has
+  std::vector<int> numbers;
+  while (!list.empty()) {
+    const std::string_view range = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(range.size() + 1, list.size()));
+    const auto first = ToNumber(range);
+    const size_t dash = range.find('-');
+    const auto last = dash == std::string_view::npos ? first : ToNumber(range.substr(dash + 1));
+    if (!first || !last || *first < 0 || *last > kLargest) continue;
+    for (int64_t number = *first; number <= *last; ++number) {
+      numbers.push_back(static_cast<int>(number));
+    }
+  }
+  return numbers;
+}
+
+std::vector<int> UsableProcessors(const std::filesystem::path& root) {
+  return NumbersOfList(LineAfter(ReadOrEmpty(root / "proc/self/status"), "Cpus_allowed_list:"));
+}
+
 int UsableCores(const std::filesystem::path& root) {
-  const int allowed =
-      CountOfList(LineAfter(ReadOrEmpty(root / "proc/self/status"), "Cpus_allowed_list:"));
-  return std::max(1, std::min(allowed, CgroupCores(root)));
+  return std::max(1, std::min(static_cast<int>(UsableProcessors(root).size()), CgroupCores(root)));
 }
 
 int64_t MemoryBytes(const std::filesystem::path& root) {

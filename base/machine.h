@@ -8,9 +8,19 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace gyre {
 
+/// The system's lists of numbers: "0-3,8" is 0, 1, 2, 3, 8. What is none is left out.
+std::vector<int> NumbersOfList(std::string_view list);
+
+/// The numbers of the processors that this process may run on, ascending; empty if they can't be
+/// read.
+std::vector<int> UsableProcessors(const std::filesystem::path& root = "/");
+
+/// How many of them there is time for.
 int UsableCores(const std::filesystem::path& root = "/");
 
 int64_t MemoryBytes(const std::filesystem::path& root = "/");

@@ -106,7 +106,7 @@ Finding ExamineTrainer(const DoctorOptions& options) {
   const auto program = FindTrainer(options.trainer);
   if (!program.ok()) return missing(program.status().message());
   const auto trainer = TrainerProcess::Start(
-      *program, 1, std::make_unique<TrainerLog>("/dev/null", [](std::string_view) {}));
+      *program, std::make_unique<TrainerLog>("/dev/null", [](std::string_view) {}));
   if (!trainer.ok()) return missing(trainer.status().message());
   const auto hello = (*trainer)->Greet(kHelloTimeout);
   const std::string words = (*trainer)->LastLines();

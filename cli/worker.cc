@@ -61,6 +61,9 @@ void AddWorkerCommand(CLI::App& app, int* exit_code) {
                    "what a job needs and makes is sent over the network)")
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory);
+  command->add_flag_callback(
+      "--no-affinity", [arguments] { arguments->worker.affinity.clear(); },
+      "Let jobs run on any core (default: each keeps to cores of its own, where there are enough)");
   command->add_option("--name", arguments->worker.name, "The worker's name (default: HOST/N)");
   command
       ->add_option("--trainer", arguments->worker.trainer,

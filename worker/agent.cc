@@ -14,6 +14,7 @@
 #include "base/machine.h"
 #include "worker/devices.h"
 #include "worker/lease_keeper.h"
+#include "worker/processors.h"
 #include "worker/slot.h"
 #include "worker/trainer_process.h"
 #include "worker/worker_name.h"
@@ -47,7 +48,8 @@ std::string Offer(const Registration& registration) {
 class Agent : public Worker, public LeaseHolder {
  public:
   Agent(const WorkerOptions& options, std::unique_ptr<CoordinatorClient> client,
-        std::unique_ptr<ObjectClient> objects, WorkerName name, const Registration& registration)
+        std::unique_ptr<ObjectClient> objects, WorkerName name, const Registration& registration,
+        std::vector<int> processors)
       : client_(std::move(client)),
         name_(std::move(name)),
         cpus_(registration.cpus),
@@ -55,6 +57,8 @@ class Agent : public Worker, public LeaseHolder {
     SlotOptions slot{.trainer = options.trainer,
                      .home = options.home,
                      .files = &files_,
+                     .processors = std::move(processors),
+                     .affinity = options.affinity,
                      .stop_grace = options.stop_grace,
                      .exit_grace = options.exit_grace};
     slot.on_free = [this] {
@@ -218,8 +222,13 @@ Result<std::unique_ptr<Worker>> Worker::Start(const WorkerOptions& given,
                             .devices = machine.devices};
   registration.cpus = std::max(registration.cpus, registration.slots);
   LogInfo(registration.name + " offers " + Offer(registration));
-  return std::unique_ptr<Worker>(std::make_unique<Agent>(
-      options, std::move(client), std::move(objects), std::move(name), registration));
+  std::vector<int> processors = ProcessorsForJobs();
+  if (options.affinity.empty() || registration.cpus > static_cast<int>(processors.size())) {
+    processors.clear();
+  }
+  return std::unique_ptr<Worker>(std::make_unique<Agent>(options, std::move(client),
+                                                         std::move(objects), std::move(name),
+                                                         registration, std::move(processors)));
 }
 
 }  // namespace gyre

@@ -31,8 +31,12 @@ struct WorkerOptions {
   /// over the network. Empty = none.
   std::filesystem::path objects;
   std::filesystem::path trainer;  // empty = gyre-trainer beside this program
-  Millis stop_grace{30000};       // a trainer told to stop that takes longer is killed
-  Millis exit_grace{2000};        // as is one that has not exited this long after its input ended
+  /// Each job gets processors of its own (processors.h), as long as no more cpus are offered than
+  /// there are. Workers with the same word here stay out of each other's way; empty = jobs run
+  /// wherever the system puts them.
+  std::string affinity = "gyre";
+  Millis stop_grace{30000};  // a trainer told to stop that takes longer is killed
+  Millis exit_grace{2000};   // as is one that has not exited this long after its input ended
 };
 
 class Worker {

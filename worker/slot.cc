@@ -191,6 +191,7 @@ void Slot::RunAttempt(const Lease& lease) {
     const std::lock_guard lock(mutex_);
     uploader = std::move(uploader_);
   }
+  claim_ = ProcessorClaim();
   // Destroyed outside the lock: its thread may be waiting for it in on_ended.
   uploader.reset();
   options_.files->Ended(lease.attempt.job_id, end.outcome != Outcome::kSucceeded);
@@ -251,22 +252,37 @@ Status Slot::Prepare(const Lease& lease) {
   if (Status made = MakeFolders(path.parent_path()); !made.ok()) LogWarning(made.message());
   auto log = std::make_unique<TrainerLog>(
       path, [sender = log_](std::string_view bytes) { sender->Append(bytes); });
-  if (trainer_ != nullptr && trainer_->Running() && trainer_cpus_ == lease.cpus) {
+  if (trainer_ != nullptr && trainer_->Running()) {
     trainer_->LogTo(std::move(log));
-    return OkStatus();
+  } else {
+    GYRE_RETURN_IF_ERROR(StartTrainer(std::move(log)));
   }
+  fingerprint_ = AttemptFingerprint(trainer_fingerprint_, lease.cpus);
+  ChooseProcessors(lease);
+  return OkStatus();
+}
+
+Status Slot::StartTrainer(std::unique_ptr<TrainerLog> log) {
   EndTrainer();
-  GYRE_ASSIGN_OR_RETURN(auto trainer,
-                        TrainerProcess::Start(options_.trainer, lease.cpus, std::move(log)));
-  trainer_cpus_ = lease.cpus;
+  GYRE_ASSIGN_OR_RETURN(auto trainer, TrainerProcess::Start(options_.trainer, std::move(log)));
   {
     const std::lock_guard lock(mutex_);
     trainer_ = std::move(trainer);
     if (abandoned_) trainer_->Kill();
   }
   GYRE_ASSIGN_OR_RETURN(TrainerHello hello, trainer_->Greet(kHelloTimeout));
-  fingerprint_ = AttemptFingerprint(hello.fingerprint, lease.cpus);
+  trainer_fingerprint_ = std::move(hello.fingerprint);
   return OkStatus();
+}
+
+// The trainer is between two jobs: the threads that it starts for the next one will follow those
+// that it has.
+void Slot::ChooseProcessors(const Lease& lease) {
+  if (options_.processors.empty()) return;
+  claim_ = ProcessorClaim::Make(options_.processors, lease.cpus, options_.affinity);
+  const bool own = !claim_.processors().empty();
+  const Status chosen = RunOn(trainer_->pid(), own ? claim_.processors() : options_.processors);
+  if (!chosen.ok()) LogWarning(ToString(lease.attempt) + ": " + chosen.message());
 }
 
 AttemptEnd Slot::Follow(const Lease& lease) {

@@ -19,10 +19,12 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "worker/coordinator_client.h"
 #include "worker/job_files.h"
 #include "worker/log_sender.h"
+#include "worker/processors.h"
 #include "worker/trainer_process.h"
 #include "worker/uploader.h"
 
@@ -32,6 +34,8 @@ struct SlotOptions {
   std::filesystem::path trainer;
   std::filesystem::path home;             // of logs
   JobFiles* files = nullptr;              // outlives the slot
+  std::vector<int> processors;            // that jobs get for their own; empty = none do
+  std::string affinity;                   // whose jobs stay out of each other's way
   Millis stop_grace{30000};               // for a trainer told to stop
   Millis exit_grace{2000};                // for one whose input has ended
   std::function<void()> on_free;          // an attempt has ended
@@ -65,6 +69,8 @@ class Slot {
   AttemptEnd Train(const Lease& lease);
   AttemptEnd NotFetched(const Lease& lease, Status why) const;
   Status Prepare(const Lease& lease);
+  Status StartTrainer(std::unique_ptr<TrainerLog> log);
+  void ChooseProcessors(const Lease& lease);
   bool Abandoned() const;
   std::filesystem::path LogPath(const Lease& lease) const;
   AttemptEnd Follow(const Lease& lease);
@@ -76,8 +82,10 @@ class Slot {
 
   const SlotOptions options_;
   CoordinatorClient& client_;
-  int trainer_cpus_ = 0;      // its own thread's, as the next two
-  int64_t memory_kills_ = 0;  // of the machine, when the attempt began
+  // Its own thread's, as the next four.
+  ProcessorClaim claim_;             // of the attempt at hand
+  int64_t memory_kills_ = 0;         // of the machine, when the attempt began
+  std::string trainer_fingerprint_;  // without the job's threads
   std::string fingerprint_;
   std::shared_ptr<LogSender> log_;  // of the attempt at hand
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 
 namespace gyre {
 namespace {
@@ -28,16 +27,8 @@ Result<std::filesystem::path> FindTrainer(const std::filesystem::path& wanted) {
 }
 
 Result<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(const std::filesystem::path& program,
-                                                              int threads,
                                                               std::unique_ptr<TrainerLog> log) {
-  ChildOptions options{program, {"serve"}, {{"OMP_NUM_THREADS", std::to_string(threads)}}};
-  // Threads that wait spin briefly, then sleep: the cores belong to the other slots as well. A
-  // person's own setting wins.
-  if (std::getenv("OMP_WAIT_POLICY") == nullptr && std::getenv("GOMP_SPINCOUNT") == nullptr) {
-    options.environment["OMP_WAIT_POLICY"] = "PASSIVE";
-    options.environment["GOMP_SPINCOUNT"] = "10000";
-  }
-  GYRE_ASSIGN_OR_RETURN(auto child, ChildProcess::Spawn(options));
+  GYRE_ASSIGN_OR_RETURN(auto child, ChildProcess::Spawn({program, {"serve"}, {}}));
   return std::unique_ptr<TrainerProcess>(new TrainerProcess(std::move(child), std::move(log)));
 }
 

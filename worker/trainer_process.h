@@ -23,10 +23,9 @@ Result<std::filesystem::path> FindTrainer(const std::filesystem::path& wanted);
 
 class TrainerProcess {
  public:
-  /// Starts `program serve` with `threads` OpenMP threads; its stderr goes to `log` until LogTo.
-  /// Spawn from a thread that lives on (child_process.h).
+  /// Starts `program serve`; its stderr goes to `log` until LogTo. From a thread that lives on
+  /// (child_process.h).
   static Result<std::unique_ptr<TrainerProcess>> Start(const std::filesystem::path& program,
-                                                       int threads,
                                                        std::unique_ptr<TrainerLog> log);
 
   /// The first message: OK when it is there within `timeout`. FAILED_PRECONDITION: it speaks

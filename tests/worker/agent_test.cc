@@ -32,6 +32,7 @@ class AgentTest : public ::testing::Test {
     options_.home = std::filesystem::temp_directory_path() / ("gyre-agent-" + NewId());
     options_.trainer = GYRE_FAKE_TRAINER;
     options_.slots = 1;
+    options_.affinity.clear();
     options_.exit_grace = Millis(1000);
   }
   ~AgentTest() override {
@@ -93,15 +94,17 @@ TEST_F(AgentTest, OneTrainerRunsOneJobAfterAnotherAndEachHasItsLog) {
   EXPECT_EQ(Log(1), Log(3));  // the same pid
 }
 
-TEST_F(AgentTest, ATrainerWithOtherThreadsIsANewOne) {
+TEST_F(AgentTest, EachJobOfATrainerHasItsOwnThreads) {
   options_.cpus = 4;
-  coordinator_.Offer(1, R"(["done"])", 1);
-  coordinator_.Offer(2, R"(["done"])", 3);
+  coordinator_.Offer(1, R"(["point", "done"])", 1);
+  coordinator_.Offer(2, R"(["point", "done"])", 3);
   Start();
   ASSERT_TRUE(coordinator_.AwaitEnd(1) && coordinator_.AwaitEnd(2));
   worker_->Shutdown(kDeadline);
   EXPECT_THAT(Log(1), HasSubstr("threads 1"));
   EXPECT_THAT(Log(2), HasSubstr("threads 3"));
+  EXPECT_EQ(TrainerPid(1), TrainerPid(2));
+  EXPECT_EQ(coordinator_.Get(2).batches[0].fingerprint, R"({"backend":"fake","threads":3})");
 }
 
 TEST_F(AgentTest, WhatTheTrainerCallsAnErrorFailsTheAttemptAndTheTrainerGoesOn) {
@@ -399,7 +402,7 @@ TEST_F(AgentTest, OptionsThatMakeNoSenseAreRefused) {
 TEST(TrainerProcessTest, AKilledOneTakesNoOtherJob) {
   const std::filesystem::path log =
       std::filesystem::temp_directory_path() / ("trainer-process-" + std::to_string(getpid()));
-  auto trainer = TrainerProcess::Start(GYRE_FAKE_TRAINER, 1,
+  auto trainer = TrainerProcess::Start(GYRE_FAKE_TRAINER,
                                        std::make_unique<TrainerLog>(log, [](std::string_view) {}));
   ASSERT_TRUE(trainer.ok()) << trainer.status();
   ASSERT_TRUE((*trainer)->Greet(Millis(20000)).ok());

@@ -44,6 +44,14 @@ TEST_F(DevicesTest, CoresAndMemoryOfTheMachine) {
   EXPECT_EQ(OutOfMemoryKills(root_), 3);
 }
 
+TEST_F(DevicesTest, ListsOfNumbersAreTheSystems) {
+  EXPECT_EQ(UsableProcessors(root_), (std::vector<int>{0, 1, 2, 3, 4, 5, 8, 9}));
+  EXPECT_EQ(NumbersOfList("7\n"), std::vector<int>{7});
+  EXPECT_EQ(NumbersOfList(" 2-3,5,9-8,x,4-"), (std::vector<int>{2, 3, 5}));
+  EXPECT_EQ(NumbersOfList(""), std::vector<int>());
+  EXPECT_EQ(NumbersOfList("0-99999999999"), std::vector<int>());
+}
+
 TEST_F(DevicesTest, TheTightestGroupLimitHolds) {
   Put("proc/self/cgroup", "0::/outer/inner\n");
   Put("sys/fs/cgroup/outer/cpu.max", "250000 100000\n");

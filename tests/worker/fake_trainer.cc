@@ -72,7 +72,7 @@ class Job {
   explicit Job(const Json& run) : run_(run) {}
 
   void Do() {
-    std::fprintf(stderr, "job begins, threads %s, pid %d\n", std::getenv("OMP_NUM_THREADS"),
+    std::fprintf(stderr, "job begins, threads %d, pid %d\n", run_.at("threads").get<int>(),
                  getpid());
     for (const auto& word : run_.at("job").at("script")) {
       if (!Do(word.get<std::string>())) return;
