@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 
 #include "bench/job_start.h"
 #include "bench/quiet.h"
@@ -26,6 +27,14 @@ struct Party {
   }
 };
 
+bool HasAvx512() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("flags")) return line.find(" avx512f ") != std::string::npos;
+  }
+  return false;
+}
+
 // What makes PyTorch's products fastest where it comes from Debian: the OpenBLAS that shares ATen's
 // threads, its choice of a kernel left to itself, ATen's own loops in AVX-512, and a malloc that
 // keeps freed pages (as one would get by preloading jemalloc).
@@ -41,10 +50,10 @@ ProcessCommand PyTorchCommand(const BenchCase& bench_case, const std::string& py
   }
   command.environment = {{"OPENBLAS_CORETYPE", ""},
                          {"OPENBLAS_L2_SIZE", ""},
-                         {"ATEN_CPU_CAPABILITY", "avx512"},
                          {"MALLOC_MMAP_THRESHOLD_", "1073741824"},
                          {"MALLOC_TRIM_THRESHOLD_", "4294967296"},
                          {"OMP_NUM_THREADS", std::to_string(bench_case.threads)}};
+  if (HasAvx512()) command.environment["ATEN_CPU_CAPABILITY"] = "avx512";
   const std::string openblas = "/usr/lib/x86_64-linux-gnu/openblas-openmp";
   if (std::filesystem::exists(openblas)) command.environment["LD_LIBRARY_PATH"] = openblas;
   return command;
@@ -224,7 +233,9 @@ Result<CaseResult> Compare(const BenchCase& bench_case, const ComparisonOptions&
   const double deadline = WallSeconds() + options.give_up_seconds;
   for (int start = 0; start < options.starts; ++start) {
     for (Party& party : parties) {
-      if (!party.result.absent.empty()) continue;
+      // The limit starts by looking for the fastest formulations; nobody waits for that.
+      const bool once = party.result.name == "limit" && start > 0;
+      if (once || !party.result.absent.empty()) continue;
       party.process.reset();
       gate.Wait(deadline);
       const auto commands = party.command.words.empty()

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <memory>
-#include <string_view>
+#include <utility>
 
 #include "bench/limit_piece.h"
 
@@ -38,7 +38,8 @@ class Numbers {
 
 std::function<void()> OnOurThreads(std::vector<std::vector<Piece>> of_thread) {
   return [of_thread = std::move(of_thread)] {
-#pragma omp parallel num_threads(static_cast <int>(of_thread.size()))
+    const int threads = static_cast<int>(of_thread.size());
+#pragma omp parallel num_threads(threads)
     for (const Piece& piece : of_thread[static_cast<size_t>(omp_get_thread_num())]) piece();
   };
 }

@@ -20,7 +20,7 @@ double Median(const ContestantResult* one, StepTime time = StepTime::kSeconds) {
   return one == nullptr ? 0 : SpreadOf(one->samples, time).median;
 }
 
-/// "12.3k (12.1k..12.4k)".
+/// "12345 (12301..12388)": median and quartiles.
 std::string Speed(const CaseResult& result, const ContestantResult* one) {
   if (one == nullptr || one->samples.empty()) return "";
   const Spread spread = SpreadOf(one->samples);
@@ -43,19 +43,23 @@ std::string Memory(const ContestantResult* one) {
 }
 
 std::string Start(const ContestantResult* one) {
-  return one == nullptr ? "" : fmt::format("{:.2f} s", SpreadOf(one->starts).median);
+  if (one == nullptr) return "";
+  std::string text = fmt::format("{:.2f} s", SpreadOf(one->starts).median);
+  if (!one->job_starts.empty()) {
+    text += fmt::format(" (a job {:.2f} s)", SpreadOf(one->job_starts).median);
+  }
+  return text;
 }
 
 std::string ContestantText(const CaseResult& result, const ContestantResult& one) {
   if (!one.absent.empty()) return fmt::format("  {:<8} absent: {}\n", one.name, one.absent);
-  const Spread wall = SpreadOf(one.samples),
-               processor = SpreadOf(one.samples, StepTime::kProcessor);
+  const Spread wall = SpreadOf(one.samples);
+  const Spread processor = SpreadOf(one.samples, StepTime::kProcessor);
   const auto quiet = std::count_if(one.samples.begin(), one.samples.end(),
                                    [](const StepSample& sample) { return sample.quiet; });
   std::string text = fmt::format(
       "  {:<8} {:>7.0f} tokens/s{}  {:.2f} ms a step ({:.2f}..{:.2f}), {:.2f} ms of processor "
-      "time, "
-      "{:.0f} GFLOP/s; {} of {} samples quiet\n",
+      "time, {:.0f} GFLOP/s; {} of {} samples quiet\n",
       one.name, TokensPerSecond(result, wall.median), Mark(wall), 1e3 * wall.median, 1e3 * wall.low,
       1e3 * wall.high, 1e3 * processor.median,
       1e-9 * result.bench_case.FlopsPerToken() * TokensPerSecond(result, wall.median), quiet,
@@ -69,10 +73,6 @@ std::string ContestantText(const CaseResult& result, const ContestantResult& one
         "           peak memory {}; {} to the first step, which took {:.0f} ms; loss {:.3f}, after "
         "{} steps {:.3f}\n",
         Memory(&one), Start(&one), 1e3 * one.first_step, one.first_loss, one.steps, one.last_loss);
-  }
-  if (!one.job_starts.empty()) {
-    text += fmt::format("           gyre-trainer train: {:.2f} s to the first step of a job\n",
-                        SpreadOf(one.job_starts).median);
   }
   if (one.about.contains("note"))
     text += "           " + one.about["note"].get<std::string>() + "\n";

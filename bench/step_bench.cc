@@ -74,18 +74,22 @@ Status RunComparison(BenchFlags flags) {
   GYRE_ASSIGN_OR_RETURN(const auto cases, Cases(flags));
   std::cout << MachineLine() << std::endl;
   std::vector<CaseResult> results;
-  bool faults = false;
+  Status status = OkStatus();  // what was wrong last; the other cases are measured all the same
   for (const BenchCase& bench_case : cases) {
-    GYRE_ASSIGN_OR_RETURN(CaseResult result, Compare(bench_case, flags.comparison));
-    std::cout << CaseText(result) << std::endl;
-    faults = faults || !result.faults.empty();
-    results.push_back(std::move(result));
-  }
-  if (flags.markdown) std::cout << MarkdownTable(results);
-  if (!flags.json.empty()) {
+    Result<CaseResult> result = Compare(bench_case, flags.comparison);
+    if (!result.ok()) {
+      status = result.status().WithContext(bench_case.Name());
+      std::cout << status << std::endl;
+      continue;
+    }
+    std::cout << CaseText(*result) << std::endl;
+    if (!result->faults.empty()) status = Internal(bench_case.Name() + ": see FAULT above");
+    results.push_back(*std::move(result));
+    if (flags.json.empty()) continue;
     GYRE_RETURN_IF_ERROR(WriteFileAtomically(flags.json, ResultsJson(results).dump(1) + "\n"));
   }
-  return faults ? Internal("what was measured is not right: see FAULT above") : OkStatus();
+  if (flags.markdown) std::cout << MarkdownTable(results);
+  return status;
 }
 
 Status RunProfile(const BenchFlags& flags) {
