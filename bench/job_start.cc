@@ -45,11 +45,14 @@ Result<JobStart> JobStart::Create(const BenchCase& bench_case, const std::string
                         ScratchFolder::Create(std::filesystem::temp_directory_path(), "bench"));
   const auto text = home.path() / "text.txt";
   GYRE_RETURN_IF_ERROR(WriteFileAtomically(text, MadeText()));
+  const auto file = home.path() / "job.json";
   const Json job = {{"config", ToJson(MadeJob(bench_case, text))}, {"seed", 1}};
-  GYRE_RETURN_IF_ERROR(WriteFileAtomically(home.path() / "job.json", job.dump()));
-  JobStart start(std::move(home), bench_case, trainer);
-  GYRE_RETURN_IF_ERROR(start.Seconds().status());
-  return start;
+  GYRE_RETURN_IF_ERROR(WriteFileAtomically(file, job.dump()));
+  // Again, with its data sets by their hash, as a worker's trainer gets it.
+  GYRE_ASSIGN_OR_RETURN(const TrainerJob prepared,
+                        ReadJobFile(file, home.path(), [](const std::string&) {}));
+  GYRE_RETURN_IF_ERROR(WriteFileAtomically(file, ToJson(prepared).dump()));
+  return JobStart(std::move(home), bench_case, trainer);
 }
 
 Result<double> JobStart::Seconds() const {
