@@ -17,6 +17,16 @@ TEST(Sha256, PublishedExamples) {
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
+TEST(Sha256, WithAndWithoutTheProcessorsInstructions) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += static_cast<char>(i * i * 7 + i);
+  for (size_t length = 0; length <= text.size(); ++length) {
+    Sha256 plain = Sha256::InPlainArithmetic();
+    plain.Update(text.substr(0, length));
+    ASSERT_EQ(plain.Finish(), Sha256Hex(text.substr(0, length))) << length;
+  }
+}
+
 TEST(Sha256, PiecesGiveTheSameAsTheWhole) {
   const std::string text(300, 'x');
   for (size_t cut = 0; cut <= text.size(); cut += 7) {
