@@ -22,15 +22,23 @@ class TimedBackend : public Backend {
   BackendError Allocate(int64_t count, Reals* place) override {
     return backend_.Allocate(count, place);
   }
+  BackendError Allocate(int64_t count, Narrows* place) override {
+    return backend_.Allocate(count, place);
+  }
   BackendError Allocate(int64_t count, Ints* place) override {
     return backend_.Allocate(count, place);
   }
   void Free(Reals place) override { backend_.Free(place); }
+  void Free(Narrows place) override { backend_.Free(place); }
   void Free(Ints place) override { backend_.Free(place); }
   BackendError Reserve(const WorkspaceShape& shape) override { return backend_.Reserve(shape); }
   void Write(Reals to, std::span<const double> values) override { backend_.Write(to, values); }
+  void Write(Narrows to, std::span<const double> values) override { backend_.Write(to, values); }
   void Write(Ints to, std::span<const int32_t> values) override { backend_.Write(to, values); }
   BackendError Read(Reals from, std::span<double> values) override {
+    return backend_.Read(from, values);
+  }
+  BackendError Read(Narrows from, std::span<double> values) override {
     return backend_.Read(from, values);
   }
   void Zero(Reals place, int64_t count) override {
@@ -61,16 +69,16 @@ class TimedBackend : public Backend {
     Time("attention: backward", [&] { backend_.AttentionBackward(op, g); });
   }
   void LinearResidualForward(const LinearResidual& op) override {
-    Time("out, down: forward", [&] { backend_.LinearResidualForward(op); });
+    Time("out: forward", [&] { backend_.LinearResidualForward(op); });
   }
   void LinearResidualBackward(const LinearResidual& op, const LinearResidualGradients& g) override {
-    Time("out, down: backward", [&] { backend_.LinearResidualBackward(op, g); });
+    Time("out: backward", [&] { backend_.LinearResidualBackward(op, g); });
   }
-  void NormGateUpForward(const NormGateUp& op) override {
-    Time("norm, gate, up: forward", [&] { backend_.NormGateUpForward(op); });
+  void MlpForward(const Mlp& op) override {
+    Time("mlp: forward", [&] { backend_.MlpForward(op); });
   }
-  void NormGateUpBackward(const NormGateUp& op, const NormGateUpGradients& g) override {
-    Time("norm, gate, up: backward", [&] { backend_.NormGateUpBackward(op, g); });
+  void MlpBackward(const Mlp& op, const MlpGradients& g) override {
+    Time("mlp: backward", [&] { backend_.MlpBackward(op, g); });
   }
   void LinearCrossEntropyForward(const LinearCrossEntropy& op) override {
     Time("cross-entropy", [&] { backend_.LinearCrossEntropyForward(op); });

@@ -123,9 +123,11 @@ Finding ExamineTrainer(const DoctorOptions& options) {
   const auto text = [&](const char* key) {
     return fingerprint.is_object() ? fingerprint.value(key, std::string("?")) : std::string("?");
   };
+  const auto& precisions = hello->precisions;
+  const bool bf16 = std::find(precisions.begin(), precisions.end(), "bf16") != precisions.end();
   return {"trainer", FindingState::kOk,
           program->string() + ", version " + hello->version + ", " + text("instruction_set") +
-              ", " + text("libraries"),
+              ", " + text("libraries") + (bf16 ? ", bf16" : ""),
           ""};
 }
 

@@ -214,7 +214,8 @@ double TrainingFlopsPerToken(const JobConfig& config) {
   const ModelConfig& model = config.model;
   const double width = static_cast<double>(model.num_attention_heads) * model.head_dim;
   const double keys = static_cast<double>(model.num_key_value_heads) * model.head_dim;
-  const double layer = model.hidden_size * (2 * width + 2 * keys + 3.0 * model.intermediate_size);
+  const double mlp = (model.gated() ? 3.0 : 2.0) * model.intermediate_size;
+  const double layer = model.hidden_size * (2 * width + 2 * keys + mlp);
   const double head = static_cast<double>(model.hidden_size) * model.vocab_size;
   const double weights = model.num_hidden_layers * layer + head;
   return 6 * weights + 12.0 * model.num_hidden_layers * width * config.data.context;

@@ -37,7 +37,8 @@ Status Inspect(const std::string& path, int length, std::ostream& out) {
       << model.num_attention_heads << " heads on " << model.num_key_value_heads << ", head_dim "
       << model.head_dim << ", vocabulary " << model.vocab_size << ", eps "
       << Number(model.rms_norm_eps) << (model.tie_word_embeddings ? ", tied head" : "")
-      << (model.qk_norm ? ", qk_norm" : "") << "\n";
+      << (model.gated() ? "" : ", MLP without a gate") << (model.qk_norm ? ", qk_norm" : "")
+      << "\n";
   out << layout.total << " parameters, " << layout.matrices << " of them in matrices\n\n";
   for (const TensorEntry& tensor : folder.weights.tensors()) {
     out << tensor.dtype << " [";

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "trainer/arguments.h"
+#include "trainer/backend/create_backend.h"
 #include "trainer/commands.h"
 #include "trainer/verify.h"
 
@@ -22,14 +23,11 @@ int VerifyCommand(const std::vector<std::string>& words, std::ostream& out, std:
                                          "tests/trainer/reference/llama-rope"),
                          err);
   }
-  const std::string precision = arguments->Flag("--precision", "float32");
-  if (precision != "float32") {
-    return ReportFailure(
-        Unimplemented("precision " + precision + " is not yet supported; there is float32"), err);
-  }
+  const auto precision = PrecisionFromName(arguments->Flag("--precision", "float32"));
+  if (!precision.ok()) return ReportFailure(precision.status(), err);
   const auto threads = arguments->Number("--threads", 1, 1);
   if (!threads.ok()) return ReportFailure(threads.status(), err);
-  const VerifyOptions options{arguments->Flag("--backend", "cpu"), *threads};
+  const VerifyOptions options{arguments->Flag("--backend", "cpu"), *threads, *precision};
 
   int worst = 0;
   for (const std::string& folder : arguments->words) {
@@ -38,7 +36,7 @@ int VerifyCommand(const std::vector<std::string>& words, std::ostream& out, std:
       worst = std::max(worst, ReportFailure(report.status(), err));
       continue;
     }
-    out << folder << " (backend " << options.backend << ", " << precision << ")\n";
+    out << folder << " (backend " << options.backend << ", " << PrecisionName(*precision) << ")\n";
     Print(*report, out);
     out << (report->holds() ? "holds" : "DOES NOT HOLD") << ": " << folder << "\n";
     if (!report->holds()) worst = std::max(worst, 1);

@@ -21,7 +21,7 @@ constexpr Command kCommands[] = {
     {"train", "JOB.json [--home DIR] [--resume HASH] [--threads N] [--backend cpu|reference]",
      "train one job, printing its points", gyre::TrainCommand},
     {"serve", "", "train what a worker asks for, on standard input", gyre::ServeCommand},
-    {"verify", "DIR... [--backend cpu|reference] [--threads N] [--precision float32]",
+    {"verify", "DIR... [--backend cpu|reference] [--threads N] [--precision float32|bf16]",
      "hold this build against a folder's recorded numbers", gyre::VerifyCommand},
     {"inspect", "DIR", "shapes, parameter counts and frequencies of a model folder",
      gyre::InspectCommand},

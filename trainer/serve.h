@@ -10,8 +10,10 @@
 //   thread does
 //
 // fd 3 (trainer -> worker):
-//   {"type": "hello", "version": "0.1.0", "protocol": 1, "fingerprint": {...}}   once, first;
-//                               the fingerprint but for "threads", which each job has its own
+//   {"type": "hello", "version": "0.1.0", "protocol": 1, "fingerprint": {...}, "precisions": [...]}
+//                               once, first; the fingerprint but for "threads" and "precision",
+//                               which are each job's own; a job that asks for a precision that is
+//                               not in the list trains in float32
 //   {"type": "point", "metric", "step", "tokens", "value": number or null, "special": "nan" | "inf"
 //   | "-inf"}
 //                               "special" only beside a null

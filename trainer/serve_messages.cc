@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include "trainer/backend/create_backend.h"
+
 namespace gyre {
 namespace {
 
@@ -60,10 +62,17 @@ Result<ServeRequest> ParseServeRequest(std::string_view line) {
 std::string HelloLine() {
   Json fingerprint = Fingerprint(kDefaultBackend, 1);
   fingerprint.erase("threads");  // the worker gives each job its own, and knows them
+  Json precisions = Json::array();
+  for (const Precision precision : {Precision::kFloat32, Precision::kBf16}) {
+    if (UsablePrecision(kDefaultBackend, precision) == precision) {
+      precisions.push_back(PrecisionName(precision));
+    }
+  }
   return Line({{"type", "hello"},
                {"version", GYRE_VERSION},
                {"protocol", kProtocol},
-               {"fingerprint", fingerprint}});
+               {"fingerprint", fingerprint},
+               {"precisions", precisions}});
 }
 
 std::string PointLine(const PointValue& point) {

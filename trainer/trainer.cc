@@ -35,10 +35,6 @@ constexpr Millis kLookInterval{20};
 Status CheckJob(const TrainerJob& job) {
   const TrainConfig& train = job.config.train;
   if (train.tokens < 1) return InvalidArgument("train.tokens must be at least 1");
-  if (train.precision != "float32") {
-    return Unimplemented("train.precision: " + train.precision +
-                         " is not yet supported; use float32");
-  }
   if (train.optimizer.name != "adamw") {
     return InvalidArgument("train.optimizer.name must be adamw, not '" + train.optimizer.name +
                            "'");
@@ -85,6 +81,8 @@ class Run {
       TrainControl* control)
       : job_(job), options_(options), observer_(observer), control_(control) {}
 
+  Status ChoosePrecision();
+  Status CheckRoom() const;
   Status OpenData();
   Status CreateModel();
   Status SwitchPositions();
@@ -112,6 +110,7 @@ class Run {
   std::vector<std::unique_ptr<Dataset>> train_;
   std::unique_ptr<Batches> batches_;
   std::vector<ValidationSet> validation_;
+  Precision precision_ = Precision::kFloat32;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Model> model_;
   const PositionConfig* position_ = nullptr;  // what the model has
@@ -126,11 +125,28 @@ Result<std::unique_ptr<Run>> Run::Create(const TrainerJob& job, const TrainOptio
   GYRE_RETURN_IF_ERROR(CheckJob(job));
   std::unique_ptr<Run> run(new Run(job, options, observer, control));
   run->key_ = job.key.empty() ? "unnamed-" + Sha256Hex(ToJson(job).dump()) : job.key;
-  GYRE_RETURN_IF_ERROR(
-      CheckMemory(EstimateMemory(job.config, options.threads), AvailableMemoryBytes()));
+  GYRE_RETURN_IF_ERROR(run->ChoosePrecision());
+  GYRE_RETURN_IF_ERROR(run->CheckRoom());
   GYRE_RETURN_IF_ERROR(run->OpenData());
   GYRE_RETURN_IF_ERROR(run->CreateModel());
   return run;
+}
+
+Status Run::ChoosePrecision() {
+  auto wanted = PrecisionFromName(job_.config.train.precision);
+  if (!wanted.ok()) return wanted.status().WithContext("train.precision");
+  precision_ = UsablePrecision(options_.backend, *wanted);
+  if (precision_ != *wanted) {
+    LogWarning("train.precision: " + PrecisionName(*wanted) + " needs a processor with such " +
+               "instructions and backend cpu; the job trains in " + PrecisionName(precision_));
+  }
+  return OkStatus();
+}
+
+Status Run::CheckRoom() const {
+  JobConfig config = job_.config;
+  config.train.precision = PrecisionName(precision_);
+  return CheckMemory(EstimateMemory(config, options_.threads), AvailableMemoryBytes());
 }
 
 Status Run::OpenData() {
@@ -159,7 +175,7 @@ Status Run::CreateModel() {
   const JobConfig& config = job_.config;
   const int rows = batches_->rows_per_step();
   micro_batch_ = config.train.micro_batch > 0 ? std::min(config.train.micro_batch, rows) : rows;
-  GYRE_ASSIGN_OR_RETURN(backend_, CreateBackend(options_.backend, options_.threads));
+  GYRE_ASSIGN_OR_RETURN(backend_, CreateBackend(options_.backend, options_.threads, precision_));
   GYRE_ASSIGN_OR_RETURN(auto positions,
                         ResolvePositions(config.position, config.model, config.data.context));
   GYRE_ASSIGN_OR_RETURN(

@@ -81,7 +81,8 @@ Result<TrainOutcome> Train(const TrainerJob& job, const TrainOptions& options,
                            TrainObserver& observer, TrainControl& control);
 
 /// What the bits of a result depend on beside the job: {"backend", "instruction_set", "threads",
-/// "libraries", "numerics"}.
+/// "libraries", "numerics"}; an attempt that trains in bf16 has {"precision": "bf16"} in its own
+/// too.
 Json Fingerprint(const std::string& backend, int threads);
 
 }  // namespace gyre

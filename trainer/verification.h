@@ -12,14 +12,16 @@
 #include "trainer/deviation.h"
 #include "trainer/expected.h"
 #include "trainer/model_folder.h"
+#include "trainer/tolerances.h"
 #include "trainer/verify.h"
 
 namespace gyre {
 
 class Verification {
  public:
-  Verification(const PretrainedFolder& folder, const Expected& expected, Backend* backend)
-      : folder_(folder), expected_(expected), backend_(backend) {}
+  Verification(const PretrainedFolder& folder, const Expected& expected, const Tolerances& allowed,
+               Backend* backend)
+      : folder_(folder), expected_(expected), allowed_(allowed), backend_(backend) {}
 
   Result<VerifyReport> Run();
 
@@ -47,6 +49,7 @@ class Verification {
 
   const PretrainedFolder& folder_;
   const Expected& expected_;
+  const Tolerances allowed_;
   Backend* const backend_;
   VerifyReport report_;
 };

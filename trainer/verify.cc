@@ -120,7 +120,7 @@ Status Verification::CheckPosition() {
 }
 
 Status Verification::CheckNll(Model* model) {
-  Deviation count("target_count", 0), loss("loss", 1e-5), nll("nll", 1e-4);
+  Deviation count("target_count", 0), loss("loss", allowed_.loss), nll("nll", allowed_.nll);
   if (!has_targets()) {
     for (const char* name : {"target_count", "loss", "nll"}) Skip(name, "needs batch.targets");
     return OkStatus();
@@ -165,7 +165,8 @@ Status Verification::CheckTrace(Model* model) {
     places.push_back(row.row * batch.length + row.place);
   }
   GYRE_ASSIGN_OR_RETURN(const ForwardTrace trace, model->Trace(batch, places));
-  Deviation deviation("logits", 2e-4), residual("residual_norm", 2e-4);
+  Deviation deviation("logits", allowed_.logits);
+  Deviation residual("residual_norm", allowed_.residual_norm);
   for (size_t i = 0; i < logits.size(); ++i) {
     const std::vector<double>& want = logits[i].values;
     if (!SameLength(trace.logits[i].size(), want.size(), At("logits", i), &deviation)) continue;
@@ -220,10 +221,15 @@ Result<VerifyReport> Verification::Run() {
 
 Result<VerifyReport> VerifyFolder(const std::filesystem::path& folder,
                                   const VerifyOptions& options) {
-  GYRE_ASSIGN_OR_RETURN(const auto backend, CreateBackend(options.backend, options.threads));
+  if (UsablePrecision(options.backend, options.precision) != options.precision) {
+    return Unimplemented("the " + options.backend + " backend does not compute in " +
+                         PrecisionName(options.precision) + " here; verify float32");
+  }
+  GYRE_ASSIGN_OR_RETURN(const auto backend,
+                        CreateBackend(options.backend, options.threads, options.precision));
   GYRE_ASSIGN_OR_RETURN(const PretrainedFolder model, PretrainedFolder::Open(folder));
   GYRE_ASSIGN_OR_RETURN(const Expected expected, ReadExpected(folder / "expected.json"));
-  auto report = Verification(model, expected, backend.get()).Run();
+  auto report = Verification(model, expected, TolerancesOf(options.precision), backend.get()).Run();
   if (!report.ok()) return report.status().WithContext(folder.string());
   return report;
 }

@@ -56,6 +56,13 @@ std::string Entry(const std::string& name, int64_t index) {
   return name + "[" + std::to_string(index) + "]";
 }
 
+// What is allowed at a step, as a share of what is in the end: deviations of all steps are held
+// against the last.
+double ShareOfLast(const std::vector<double>& allowed, int step) {
+  const size_t last = allowed.size() - 1;
+  return allowed[std::min(static_cast<size_t>(step), last)] / allowed[last];
+}
+
 }  // namespace
 
 int64_t TargetCount(const Batch& batch) {
@@ -91,8 +98,8 @@ Result<double> Verification::CompareGradients(const Model& model, double targets
     squares += Sums(gradients.back(), targets).squares;
   }
   const double total_norm = std::sqrt(squares);
-  Deviation norm(prefix + "norm", 2e-4), entries(prefix + "entries", 2e-4);
-  Deviation sum(prefix + "sum", 2e-4);
+  Deviation norm(prefix + "norm", allowed_.norm), entries(prefix + "entries", allowed_.entries);
+  Deviation sum(prefix + "sum", allowed_.sum);
   for (size_t i = 0; i < gradients.size(); ++i) {
     const std::string& name = model.parameters()[i].name;
     const auto found = expected.params.find(name);
@@ -131,7 +138,8 @@ Status Verification::CheckGradient() {
   }
   GYRE_ASSIGN_OR_RETURN(const auto model, CreateModel(/*training=*/true));
   GYRE_ASSIGN_OR_RETURN(const double sum, model->ForwardBackward(*expected_.batch));
-  Deviation loss("gradient.loss", 1e-5), total("gradient.total_norm", 2e-4);
+  Deviation loss("gradient.loss", allowed_.loss);
+  Deviation total("gradient.total_norm", allowed_.total_norm);
   if (expected_.loss) loss.Compare(sum / targets, *expected_.loss, 1, "");
   GYRE_ASSIGN_OR_RETURN(const double norm, CompareGradients(*model, targets, "gradient."));
   if (expected_.gradient->total_norm) {
@@ -168,8 +176,9 @@ Status Verification::CheckAccumulation() {
 // Sums of micro-batches, divided once: what training does.
 Status Verification::CheckSums(const std::vector<Batch>& parts, double targets) {
   const ExpectedAccumulation& expected = *expected_.accumulation;
-  Deviation counts("accumulation.target_counts", 0), sums("accumulation.nll_sums", 1e-5);
-  Deviation loss("accumulation.loss", 1e-5), norm("accumulation.gradient_total_norm", 2e-4);
+  Deviation counts("accumulation.target_counts", 0), sums("accumulation.nll_sums", allowed_.loss);
+  Deviation loss("accumulation.loss", allowed_.loss);
+  Deviation norm("accumulation.gradient_total_norm", allowed_.total_norm);
   GYRE_ASSIGN_OR_RETURN(const auto model, CreateModel(/*training=*/true));
   double nats = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -196,8 +205,8 @@ Status Verification::CheckSums(const std::vector<Batch>& parts, double targets) 
 // The recorded mistake: means of micro-batches, averaged as if they had as many targets.
 Status Verification::CheckMeanOfMeans(const std::vector<Batch>& parts) {
   const ExpectedAccumulation& expected = *expected_.accumulation;
-  Deviation loss("accumulation.wrong_loss", 1e-5);
-  Deviation norm("accumulation.wrong_gradient_total_norm", 2e-4);
+  Deviation loss("accumulation.wrong_loss", allowed_.loss);
+  Deviation norm("accumulation.wrong_gradient_total_norm", allowed_.total_norm);
   GYRE_ASSIGN_OR_RETURN(const auto model, CreateModel(/*training=*/true));
   double mean_loss = 0;
   std::vector<double> mean_gradient;
@@ -243,22 +252,24 @@ Status Verification::CheckAdamW() {
                             .eps = expected.eps,
                             .weight_decay = expected.weight_decay,
                             .clip_norm = expected.clip};
-  Deviation first("adamw.loss, first", 1e-5), loss("adamw.loss, later", 2e-4);
-  Deviation grad_norm("adamw.grad_norm", 2e-4);
+  Deviation first("adamw.loss, first", allowed_.adamw_loss.front());
+  Deviation loss("adamw.loss, later", allowed_.adamw_loss.back());
+  Deviation grad_norm("adamw.grad_norm", allowed_.adamw_gradient_norm.back());
   for (int step = 0; step <= expected.steps; ++step) {
     GYRE_RETURN_IF_ERROR(model->ZeroGradients());
     GYRE_ASSIGN_OR_RETURN(const double sum, model->ForwardBackward(batch));
     if (expected.loss) {
       (step == 0 ? first : loss)
           .Compare(sum / static_cast<double>(targets), (*expected.loss)[static_cast<size_t>(step)],
-                   1, Entry("loss", step));
+                   step == 0 ? 1 : ShareOfLast(allowed_.adamw_loss, step), Entry("loss", step));
     }
     if (step == expected.steps) break;
     GYRE_ASSIGN_OR_RETURN(const double norm,
                           model->OptimizerStep(optimizer, expected.lr, step + 1, targets));
     if (expected.grad_norm) {
       const double want = (*expected.grad_norm)[static_cast<size_t>(step)];
-      grad_norm.Compare(norm, want, want, Entry("grad_norm", step));
+      grad_norm.Compare(norm, want, want * ShareOfLast(allowed_.adamw_gradient_norm, step),
+                        Entry("grad_norm", step));
     }
   }
   for (const Deviation* deviation : {&first, &loss, &grad_norm}) Add(*deviation);
@@ -267,7 +278,8 @@ Status Verification::CheckAdamW() {
 
 Status Verification::CompareWeights(const Model& model) {
   const auto& expected = expected_.adamw->params;
-  Deviation norms("adamw.norm", 2e-4), entries("adamw.entries", 1e-4);
+  Deviation norms("adamw.norm", allowed_.adamw_norm);
+  Deviation entries("adamw.entries", allowed_.adamw_entries);
   for (const Tensor& tensor : model.parameters()) {
     const auto found = expected.find(tensor.name);
     if (found == expected.end()) {

@@ -211,11 +211,13 @@ AttemptEnd Slot::Train(const Lease& lease) {
   const auto command = RunCommand(lease, options_.files->trainer_home());
   if (!command.ok()) return {.outcome = Outcome::kFailed, .error = command.status()};
   memory_kills_ = OutOfMemoryKills();
+  fingerprint_.clear();
   if (Status ready = Prepare(lease); !ready.ok()) {
     if (trainer_ != nullptr && ready.code() == StatusCode::kUnavailable) return EndOfTrainer(lease);
     EndTrainer();
     return {.outcome = Outcome::kFailed, .error = std::move(ready)};
   }
+  fingerprint_ = AttemptFingerprint(hello_, lease);
   uploader_->SetFingerprint(fingerprint_);
   if (!trainer_->Say(*command, kCommandTimeout).ok()) return EndOfTrainer(lease);
   {
@@ -257,7 +259,6 @@ Status Slot::Prepare(const Lease& lease) {
   } else {
     GYRE_RETURN_IF_ERROR(StartTrainer(std::move(log)));
   }
-  fingerprint_ = AttemptFingerprint(trainer_fingerprint_, lease.cpus);
   ChooseProcessors(lease);
   return OkStatus();
 }
@@ -270,8 +271,7 @@ Status Slot::StartTrainer(std::unique_ptr<TrainerLog> log) {
     trainer_ = std::move(trainer);
     if (abandoned_) trainer_->Kill();
   }
-  GYRE_ASSIGN_OR_RETURN(TrainerHello hello, trainer_->Greet(kHelloTimeout));
-  trainer_fingerprint_ = std::move(hello.fingerprint);
+  GYRE_ASSIGN_OR_RETURN(hello_, trainer_->Greet(kHelloTimeout));
   return OkStatus();
 }
 

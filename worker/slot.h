@@ -83,10 +83,10 @@ class Slot {
   const SlotOptions options_;
   CoordinatorClient& client_;
   // Its own thread's, as the next four.
-  ProcessorClaim claim_;             // of the attempt at hand
-  int64_t memory_kills_ = 0;         // of the machine, when the attempt began
-  std::string trainer_fingerprint_;  // without the job's threads
-  std::string fingerprint_;
+  ProcessorClaim claim_;      // of the attempt at hand
+  int64_t memory_kills_ = 0;  // of the machine, when the attempt began
+  TrainerHello hello_;
+  std::string fingerprint_;  // of the attempt at hand
   std::shared_ptr<LogSender> log_;  // of the attempt at hand
 
   mutable std::mutex mutex_;

@@ -1,5 +1,6 @@
 #include "worker/trainer_messages.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -41,6 +42,15 @@ class Fields {
     const Json* field = Find(name, &Json::is_object);
     return field == nullptr ? std::string() : field->dump();
   }
+  std::vector<std::string> Texts(const char* name) {
+    std::vector<std::string> texts;
+    const Json* field = Find(name, &Json::is_array);
+    if (field == nullptr) return texts;
+    for (const Json& item : *field) {
+      if (item.is_string()) texts.push_back(item.get<std::string>());
+    }
+    return texts;
+  }
   bool IsNull(const char* name) const { return json_.contains(name) && json_.at(name).is_null(); }
 
   /// A number, or null with what it stands for beside it: JSON has no NaN.
@@ -77,7 +87,7 @@ StatusCode CodeFromName(std::string_view name) {
 std::optional<TrainerMessage> ReadMessage(const std::string& type, Fields& fields) {
   if (type == "hello") {
     return TrainerHello{static_cast<int>(fields.Whole("protocol")), fields.Text("version"),
-                        fields.Object("fingerprint")};
+                        fields.Object("fingerprint"), fields.Texts("precisions")};
   }
   if (type == "point") {
     return Point{fields.Text("metric"), fields.Whole("step"), fields.Whole("tokens"),
@@ -127,9 +137,16 @@ Result<TrainerMessage> ParseTrainerMessage(std::string_view line) {
   return *std::move(message);
 }
 
-std::string AttemptFingerprint(const std::string& trainer_fingerprint, int threads) {
-  Json fingerprint = Json::parse(trainer_fingerprint);  // written by ourselves, in `Fields::Object`
-  fingerprint["threads"] = threads;
+std::string AttemptFingerprint(const TrainerHello& hello, const Lease& lease) {
+  Json fingerprint = Json::parse(hello.fingerprint);  // written by ourselves, in `Fields::Object`
+  fingerprint["threads"] = lease.cpus;
+  const Json job = Json::parse(lease.job, nullptr, /*allow_exceptions=*/false);
+  const Json::json_pointer place("/config/train/precision");
+  const Json wanted = job.contains(place) ? job.at(place) : Json();
+  const auto& given = hello.precisions;
+  if (wanted != "float32" && std::find(given.begin(), given.end(), wanted) != given.end()) {
+    fingerprint["precision"] = wanted;
+  }
   return fingerprint.dump();
 }
 

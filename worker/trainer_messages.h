@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/status.h"
 #include "worker/coordinator_client.h"
@@ -16,7 +17,8 @@ namespace gyre {
 struct TrainerHello {
   int protocol = 0;
   std::string version;
-  std::string fingerprint;  // JSON, without "threads"
+  std::string fingerprint;  // JSON, without "threads" and "precision"
+  std::vector<std::string> precisions;
 };
 
 struct TrainerDone {
@@ -42,8 +44,9 @@ using TrainerMessage = std::variant<TrainerHello, Point, Progress, Checkpoint, T
 /// One line without its end. INVALID_ARGUMENT says what is wrong with it.
 Result<TrainerMessage> ParseTrainerMessage(std::string_view line);
 
-/// What the bits of one attempt depend on: the trainer's fingerprint with the attempt's threads.
-std::string AttemptFingerprint(const std::string& trainer_fingerprint, int threads);
+/// What the bits of one attempt depend on: the trainer's fingerprint with the attempt's threads,
+/// and its precision, unless that is float32.
+std::string AttemptFingerprint(const TrainerHello& hello, const Lease& lease);
 
 /// The "run" line. INVALID_ARGUMENT: the lease's job is not JSON.
 Result<std::string> RunCommand(const Lease& lease, const std::string& home);

@@ -18,6 +18,7 @@ const int kTokenizer = FieldIndexOrDie("data.tokenizer");
 const int kHiddenLayers = FieldIndexOrDie("model.num_hidden_layers");
 const int kHidden = FieldIndexOrDie("model.hidden_size");
 const int kIntermediate = FieldIndexOrDie("model.intermediate_size");
+const int kMlp = FieldIndexOrDie("model.mlp");
 const int kHeads = FieldIndexOrDie("model.num_attention_heads");
 const int kKeyHeads = FieldIndexOrDie("model.num_key_value_heads");
 const int kHeadDim = FieldIndexOrDie("model.head_dim");
@@ -93,6 +94,7 @@ void ResolveModel(PointChecks* checks, int vocabulary, bool pretrained, ModelCon
   model->hidden_size = checks->Get(kHidden, model->hidden_size);
   model->intermediate_size =
       checks->Get(kIntermediate, pretrained ? model->intermediate_size : 4 * model->hidden_size);
+  model->mlp = checks->Get(kMlp, model->mlp);
   ResolveHeads(checks, model, pretrained);
   model->rms_norm_eps = checks->Get(kNormEps, model->rms_norm_eps);
   model->initializer_range = checks->Get(kInitializer, model->initializer_range);

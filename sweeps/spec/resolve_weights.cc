@@ -53,6 +53,7 @@ void CheckModelOf(PointChecks* checks, const std::string& init_from, const Initi
   compare("num_hidden_layers", model.num_hidden_layers, of.num_hidden_layers);
   compare("hidden_size", model.hidden_size, of.hidden_size);
   compare("intermediate_size", model.intermediate_size, of.intermediate_size);
+  compare("mlp", model.mlp, of.mlp);
   compare("num_attention_heads", model.num_attention_heads, of.num_attention_heads);
   compare("num_key_value_heads", model.num_key_value_heads, of.num_key_value_heads);
   compare("head_dim", model.head_dim, of.head_dim);

@@ -125,7 +125,7 @@ TEST(DefaultsTest, APlannedConfigurationIsABaseAgain) {
         "  model: {sliding_window: 99, layer_types: [full_attention, sliding_attention, "
         "full_attention, "
         "full_attention]}\n",
-        "  position: {band: [3, 7]}\n"}) {
+        "  position: {band: [3, 7]}\n", "  model: {mlp: plain}\n  train: {precision: bf16}\n"}) {
     const Json config = ToJson(ConfigOf(rest));
     const SweepSpec again = ParseOne("sweep: t\nbase: " + config.dump() + "\n");
     EXPECT_EQ(ToJson(again.variants[0].config).dump(1), config.dump(1));

@@ -35,6 +35,7 @@ class Buffers {
   explicit Buffers(Backend* backend) : backend_(backend) {}
   ~Buffers() {
     for (const Reals place : places_) backend_->Free(place);
+    for (const Narrows place : narrow_places_) backend_->Free(place);
   }
   Reals Put(const std::vector<double>& values) {
     Reals place;
@@ -43,7 +44,14 @@ class Buffers {
     places_.push_back(place);
     return place;
   }
-  std::vector<double> Get(Reals place, size_t count) const {
+  Narrows NarrowZeros(size_t count) {
+    Narrows place;
+    EXPECT_TRUE(backend_->Allocate(static_cast<int64_t>(count), &place).ok());
+    narrow_places_.push_back(place);
+    return place;
+  }
+  template <typename Element>
+  std::vector<double> Get(Place<Element> place, size_t count) const {
     std::vector<double> values(count);
     EXPECT_TRUE(backend_->Read(place, values).ok());
     return values;
@@ -52,6 +60,7 @@ class Buffers {
  private:
   Backend* backend_;
   std::vector<Reals> places_;
+  std::vector<Narrows> narrow_places_;
 };
 
 // EleutherAI/gpt-neox#1003: tables made in the model's precision are off by radians at positions
@@ -111,7 +120,7 @@ std::vector<std::vector<double>> Turned(const EncodingConfig& encoding,
                    .k_norm = {},
                    .rotation = &table,
                    .inverse_rms = buffers.Put(std::vector<double>(static_cast<size_t>(length))),
-                   .qkv = buffers.Put(std::vector<double>(size)),
+                   .qkv = buffers.NarrowZeros(size),
                    .raw_qk = {},
                    .qk_inverse_rms = {}};
   (*backend)->NormQkvForward(op);

@@ -126,6 +126,8 @@ TEST_F(ServeTest, SeveralJobsInARowGiveThePointsOfTrain) {
   EXPECT_EQ(hello["type"], "hello");
   EXPECT_EQ(hello["protocol"], 1);
   EXPECT_TRUE(hello["fingerprint"].is_object());
+  EXPECT_FALSE(hello["fingerprint"].contains("precision"));
+  EXPECT_EQ(hello["precisions"][0], "float32");
   for (int run = 0; run < 2; ++run) {
     child.Say(RunLine(job));
     std::vector<Json> points, checkpoints;

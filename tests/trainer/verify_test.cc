@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/files.h"
+#include "trainer/backend/create_backend.h"
 #include "trainer/commands.h"
 
 namespace gyre {
@@ -81,6 +82,19 @@ TEST_P(ReferenceCase, HoldsOnTheCpuBackend) {
                           [](const auto& quantity) { return quantity.checked; }),
             28);
   EXPECT_THAT(lines.str(), HasSubstr("not computed yet"));
+}
+
+TEST_P(ReferenceCase, HoldsInBf16) {
+  if (UsablePrecision("cpu", Precision::kBf16) != Precision::kBf16) {
+    GTEST_SKIP() << "this processor has no instructions for bf16";
+  }
+  for (const int threads : {1, 2}) {
+    const auto report = VerifyFolder(kCases / GetParam(), {"cpu", threads, Precision::kBf16});
+    ASSERT_TRUE(report.ok()) << report.status();
+    std::ostringstream lines;
+    Print(*report, lines);
+    EXPECT_TRUE(report->holds()) << lines.str();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ReferenceCase, testing::ValuesIn(Cases()), [](const auto& info) {
@@ -359,7 +373,11 @@ TEST(Verify, UsageErrors) {
   EXPECT_THAT(Verify({"x", "--bakcend", "cpu"}).err, HasSubstr("--bakcend"));
   EXPECT_THAT(Verify({(kCases / "llama-rope").string(), "--backend", "tpu"}).err,
               HasSubstr("cpu and reference"));
-  EXPECT_THAT(Verify({"x", "--precision=bf16"}).err, HasSubstr("not yet supported"));
+  EXPECT_THAT(Verify({"x", "--precision=float16"}).err, HasSubstr("there are float32 and bf16"));
+  const Outcome narrow =
+      Verify({(kCases / "llama-rope").string(), "--backend=reference", "--precision=bf16"});
+  EXPECT_EQ(narrow.code, 2);
+  EXPECT_THAT(narrow.err, HasSubstr("does not compute in bf16 here"));
 }
 
 }  // namespace

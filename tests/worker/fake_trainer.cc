@@ -203,7 +203,8 @@ int main() {
   Say({{"type", "hello"},
        {"version", "test"},
        {"protocol", protocol},
-       {"fingerprint", {{"backend", "fake"}}}});
+       {"fingerprint", {{"backend", "fake"}}},
+       {"precisions", {"float32"}}});
   while (true) {
     const Json command = NextCommand();
     if (command.at("type") == "run") Job(command).Do();

@@ -19,10 +19,11 @@ T Parsed(const std::string& line) {
 }
 
 TEST(TrainerMessages, EachTypeIsRead) {
-  EXPECT_EQ(Parsed<TrainerHello>(
-                R"({"type":"hello","version":"0.1.0","protocol":1,"fingerprint":{"a":1}})")
-                .fingerprint,
-            R"({"a":1})");
+  const auto hello = Parsed<TrainerHello>(
+      R"({"type":"hello","version":"0.1.0","protocol":1,"fingerprint":{"a":1},)"
+      R"("precisions":["float32","bf16"]})");
+  EXPECT_EQ(hello.fingerprint, R"({"a":1})");
+  EXPECT_EQ(hello.precisions, (std::vector<std::string>{"float32", "bf16"}));
   EXPECT_EQ(
       Parsed<Point>(R"({"type":"point","metric":"train/loss","step":3,"tokens":30,"value":0.1})")
           .value,
@@ -67,6 +68,22 @@ TEST(TrainerMessages, WhatIsWrongIsNamed) {
               HasSubstr("'step'"));
   EXPECT_LT(fault(std::string(1000000, 'x')).size(), 400u);
   EXPECT_THAT(fault("\x1b[31m\xff"), HasSubstr("'?[31m?'"));
+}
+
+TEST(TrainerMessages, AnAttemptsFingerprintHasItsOwnThreadsAndPrecision) {
+  const TrainerHello hello{.fingerprint = R"({"a":1})", .precisions = {"float32", "bf16"}};
+  const auto fingerprint = [](const TrainerHello& hello, const std::string& precision) {
+    return AttemptFingerprint(
+        hello, {.job = R"({"config":{"train":{"precision":")" + precision + R"("}}})", .cpus = 2});
+  };
+  EXPECT_EQ(fingerprint(hello, "float32"), R"({"a":1,"threads":2})");
+  EXPECT_EQ(fingerprint(hello, "bf16"), R"({"a":1,"threads":2,"precision":"bf16"})");
+  // Where the trainer has it not, it trains in float32.
+  const TrainerHello slow{.fingerprint = R"({"a":1})", .precisions = {"float32"}};
+  EXPECT_EQ(fingerprint(slow, "bf16"), R"({"a":1,"threads":2})");
+  for (const char* job : {"", "3", R"({"config":7})"}) {
+    EXPECT_EQ(AttemptFingerprint(hello, {.job = job, .cpus = 1}), R"({"a":1,"threads":1})");
+  }
 }
 
 TEST(TrainerMessages, TheRunCommandIsOneLineWithTheJobInIt) {

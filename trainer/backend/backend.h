@@ -46,6 +46,16 @@ struct Real {
 using Reals = Place<Real>;
 using Ints = Place<int32_t>;
 
+/// What matrix products multiply. At Precision::kFloat32 that is Real itself; at kBf16 it is
+/// bfloat16: weights, and whatever else a product takes, are rounded to it (to nearest, ties to
+/// even) just before, products are summed in float32, and between operations the places below that
+/// are Narrows keep it. Everything else (norms, softmax, activations, rotations, the residual
+/// stream, losses, gradients of weights, AdamW) is computed and kept in Real.
+struct Narrow {};
+using Narrows = Place<Narrow>;
+
+enum class Precision { kFloat32, kBf16 };
+
 /// The largest shapes that will be asked for, so that a backend can plan its private workspace.
 struct WorkspaceShape {
   int64_t tokens = 0;  // N
@@ -105,12 +115,12 @@ struct NormQkv {
   Reals q_norm, k_norm;  // (d) each, or none; always the plain form of the norm
   const RotationTable* rotation = nullptr;
   Reals inverse_rms;     // (N)              forward assigns, backward reads
-  Reals qkv;             // (N, (H + 2K) d)  forward assigns
-  Reals raw_qk;          // (N, (H + K) d)   before their norm; only with q_norm. As inverse_rms
+  Narrows qkv;           // (N, (H + 2K) d)  forward assigns
+  Narrows raw_qk;        // (N, (H + K) d)   before their norm; only with q_norm. As inverse_rms
   Reals qk_inverse_rms;  // (N, H + K)       only with q_norm. As inverse_rms
 };
 struct NormQkvGradients {
-  Reals d_qkv;                    // (N, (H + 2K) d)  read, then destroyed
+  Narrows d_qkv;                  // (N, (H + 2K) d)  read, then destroyed
   Reals dx;                       // (N, C)           added to
   Reals d_norm_weight, d_weight;  // added to
   Reals d_q_norm, d_k_norm;       // added to; only with q_norm
@@ -126,25 +136,26 @@ struct Attention {
   int window = 0;        // 0 = no limit
   Reals alibi_slopes;    // (H), or none
   Ints document_starts;  // (N), places in the row, never falling along it; or none
-  Reals qkv;             // (N, (H + 2K) d)
-  Reals output;          // (N, H d)   forward assigns, backward reads
+  Narrows qkv;           // (N, (H + 2K) d)
+  Narrows output;        // (N, H d)   forward assigns, backward reads
   Reals log_sum_exp;     // (N, H)     forward assigns, backward reads: ln sum_j exp(logit)
 };
 struct AttentionGradients {
-  Reals d_output;  // (N, H d)          read
-  Reals d_qkv;     // (N, (H + 2K) d)   backward assigns
+  Narrows d_output;  // (N, H d)          read
+  Narrows d_qkv;     // (N, (H + 2K) d)   backward assigns
 };
 
 /// y = residual + x weight^T.
 struct LinearResidual {
   int64_t tokens = 0;
   int inputs = 0, outputs = 0;
-  Reals x, weight, residual;  // (N, inputs), (outputs, inputs), (N, outputs)
-  Reals y;                    // (N, outputs)   forward assigns
+  Narrows x;               // (N, inputs)
+  Reals weight, residual;  // (outputs, inputs), (N, outputs)
+  Reals y;                 // (N, outputs)   forward assigns
 };
 struct LinearResidualGradients {
   Reals dy;        // (N, outputs)   read; it is also the residual's gradient
-  Reals dx;        // (N, inputs)    backward assigns
+  Narrows dx;      // (N, inputs)    backward assigns
   Reals d_weight;  // added to
 };
 
@@ -153,22 +164,25 @@ enum class Activation {
   kGeluTanh,  // z (1 + tanh(sqrt(2/pi) (z + 0.044715 z^3))) / 2
 };
 
-/// h = norm(x); gate, up = h weight^T; activated = activation(gate) * up.
-struct NormGateUp {
+/// y = x + activated down^T with h = norm(x), and, if `gated`, gate, up = h weight^T and activated
+/// = activation(gate) * up; else up = h weight^T and activated = activation(up). Forward keeps gate
+/// and up; what is activated is computed again backward.
+struct Mlp {
   int64_t tokens = 0;
   int hidden = 0, intermediate = 0;
   NormKind kind;
   Activation activation = Activation::kSilu;
+  bool gated = true;
   Reals x, norm_weight;  // (N, C), (C)
-  Reals weight;          // (2I, C): the rows of gate, then up
+  Reals weight;          // (2I, C): the rows of gate, then up; (I, C) if not gated
+  Reals down;            // (C, I)
   Reals inverse_rms;     // (N)      forward assigns, backward reads
-  Reals gate_up;         // (N, 2I)  forward assigns; backward reads, then destroys
-  Reals activated;       // (N, I)   forward assigns
+  Narrows gate_up;       // (N, 2I), or (N, I)   forward assigns, backward reads
+  Reals y;               // (N, C)   forward assigns
 };
-struct NormGateUpGradients {
-  Reals d_activated;              // (N, I)   read
-  Reals dx;                       // (N, C)   added to
-  Reals d_norm_weight, d_weight;  // added to
+struct MlpGradients {
+  Reals d_residual;  // (N, C): the gradient of y becomes that of x, which y contains
+  Reals d_norm_weight, d_weight, d_down;  // added to
 };
 
 /// nll = ln sum_v exp(logit(v)) - logit(target), logits = x weight^T, in chunks of rows: all logits
@@ -206,17 +220,23 @@ class Backend {
 
   /// Zeros. A place stays valid until it is freed or the backend ends.
   virtual BackendError Allocate(int64_t count, Reals* place) = 0;
+  virtual BackendError Allocate(int64_t count, Narrows* place) = 0;
   virtual BackendError Allocate(int64_t count, Ints* place) = 0;
   /// Of a place as Allocate gave it.
   virtual void Free(Reals place) = 0;
+  virtual void Free(Narrows place) = 0;
   virtual void Free(Ints place) = 0;
-  /// Grows the private workspace to these shapes. No operation allocates afterwards.
+  /// Grows the private workspace to these shapes. Afterwards no operation allocates, but the first
+  /// one with a weight matrix: it may keep that in another form too (rounded, packed), which is
+  /// made anew when its memory has been written to by Write, Zero or AdamWStep.
   virtual BackendError Reserve(const WorkspaceShape& shape) = 0;
 
   /// Values cross as doubles, so that none lose precision, whatever Real is.
   virtual void Write(Reals to, std::span<const double> values) = 0;
+  virtual void Write(Narrows to, std::span<const double> values) = 0;
   virtual void Write(Ints to, std::span<const int32_t> values) = 0;
   virtual BackendError Read(Reals from, std::span<double> values) = 0;
+  virtual BackendError Read(Narrows from, std::span<double> values) = 0;
   virtual void Zero(Reals place, int64_t count) = 0;
 
   virtual void EmbeddingForward(const Embedding& op) = 0;
@@ -232,8 +252,8 @@ class Backend {
   virtual void LinearResidualForward(const LinearResidual& op) = 0;
   virtual void LinearResidualBackward(const LinearResidual& op,
                                       const LinearResidualGradients& gradients) = 0;
-  virtual void NormGateUpForward(const NormGateUp& op) = 0;
-  virtual void NormGateUpBackward(const NormGateUp& op, const NormGateUpGradients& gradients) = 0;
+  virtual void MlpForward(const Mlp& op) = 0;
+  virtual void MlpBackward(const Mlp& op, const MlpGradients& gradients) = 0;
   virtual void LinearCrossEntropyForward(const LinearCrossEntropy& op) = 0;
   virtual void LinearCrossEntropyForwardBackward(const LinearCrossEntropy& op,
                                                  const LinearCrossEntropyGradients& gradients) = 0;

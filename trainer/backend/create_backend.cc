@@ -5,11 +5,27 @@
 
 namespace gyre {
 
-Result<std::unique_ptr<Backend>> CreateBackend(const std::string& name, int threads) {
+Result<std::unique_ptr<Backend>> CreateBackend(const std::string& name, int threads,
+                                               Precision precision) {
   if (threads < 1) return InvalidArgument("a backend needs at least one thread");
-  if (name == "cpu") return CreateCpuBackend(threads);
+  if (name == "cpu") return CreateCpuBackend({.threads = threads, .precision = precision});
   if (name == "reference") return CreateReferenceBackend();
   return InvalidArgument("no backend is called '" + name + "'; there are cpu and reference");
+}
+
+Precision UsablePrecision(const std::string& backend, Precision wanted) {
+  return backend == "cpu" && CpuSupportsBf16() ? wanted : Precision::kFloat32;
+}
+
+Result<Precision> PrecisionFromName(const std::string& name) {
+  for (const Precision precision : {Precision::kFloat32, Precision::kBf16}) {
+    if (name == PrecisionName(precision)) return precision;
+  }
+  return InvalidArgument("no precision is called '" + name + "'; there are float32 and bf16");
+}
+
+std::string PrecisionName(Precision precision) {
+  return precision == Precision::kBf16 ? "bf16" : "float32";
 }
 
 }  // namespace gyre

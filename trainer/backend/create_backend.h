@@ -1,6 +1,6 @@
 #pragma once
 
-// The backends of this build, by name.
+// The backends of this build, by name, and the precisions, by theirs.
 
 #include <memory>
 #include <string>
@@ -11,7 +11,16 @@
 namespace gyre {
 
 /// "cpu" (the fast one) or "reference" (one thread, slow, the specification). INVALID_ARGUMENT
-/// lists the names.
-Result<std::unique_ptr<Backend>> CreateBackend(const std::string& name, int threads);
+/// lists the names. `precision` is one that UsablePrecision gives.
+Result<std::unique_ptr<Backend>> CreateBackend(const std::string& name, int threads,
+                                               Precision precision = Precision::kFloat32);
+
+/// What a backend computes in where `wanted` is asked for: float32 where this processor has
+/// no instructions for bf16, and on the reference, which rounds nothing.
+Precision UsablePrecision(const std::string& backend, Precision wanted);
+
+/// "float32" or "bf16". INVALID_ARGUMENT lists them.
+Result<Precision> PrecisionFromName(const std::string& name);
+std::string PrecisionName(Precision precision);
 
 }  // namespace gyre

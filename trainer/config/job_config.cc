@@ -186,6 +186,7 @@ void Fields(T& archive, ModelConfig& model) {
   archive.Field("num_hidden_layers", model.num_hidden_layers);
   archive.Field("hidden_size", model.hidden_size);
   archive.Field("intermediate_size", model.intermediate_size);
+  archive.OptionalField("mlp", model.mlp, ModelConfig().mlp);
   archive.Field("num_attention_heads", model.num_attention_heads);
   archive.Field("num_key_value_heads", model.num_key_value_heads);
   archive.Field("head_dim", model.head_dim);
@@ -321,7 +322,7 @@ int64_t ParameterCount(const ModelConfig& model) {
   const int64_t keys = int64_t{model.num_key_value_heads} * model.head_dim;
   const int64_t attention =
       hidden * (2 * queries + 2 * keys) + (model.qk_norm ? 2 * model.head_dim : 0);
-  const int64_t mlp = 3 * hidden * model.intermediate_size;
+  const int64_t mlp = (model.gated() ? 3 : 2) * hidden * model.intermediate_size;
   const int64_t layer = attention + mlp + 2 * hidden;
   const int64_t embedding = hidden * model.vocab_size;
   return (model.tie_word_embeddings ? 1 : 2) * embedding + layer * model.num_hidden_layers + hidden;

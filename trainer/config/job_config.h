@@ -24,6 +24,7 @@ struct ModelConfig {
   int num_hidden_layers = 4;
   int hidden_size = 256;
   int intermediate_size = 1024;
+  std::string mlp = "gated";  // gated | plain
   int num_attention_heads = 4;
   int num_key_value_heads = 4;
   int head_dim = 64;
@@ -32,6 +33,8 @@ struct ModelConfig {
   bool tie_word_embeddings = true;
   bool qk_norm = false;
   int sliding_window = 0;  // tokens; 0 = no limit (null in JSON)
+
+  bool gated() const { return mlp == "gated"; }
 };
 
 struct ScalingConfig {
@@ -137,7 +140,7 @@ struct JobConfig {
 };
 
 /// INVALID_ARGUMENT with the path of the first key that is missing, unknown or of the wrong type.
-/// Keys of what is mostly empty (position.switch, train.init_from, lists of evaluate) are there
+/// Keys that came later (model.mlp, position.switch, train.init_from, lists of evaluate) are there
 /// only where something is said, so that a job without them has the JSON and the key it always had.
 /// The JSON comes from our own plan; what a person typed is checked by sweeps/spec, with lines and
 /// columns.
@@ -156,7 +159,7 @@ int64_t ParameterCount(const ModelConfig& model);
 
 /// Version of the numerics: part of every job's key. Raise it when the same job would give other
 /// points.
-inline constexpr int kNumericsVersion = 1;
+inline constexpr int kNumericsVersion = 2;
 
 /// One of the texts that a job trains on: `weight`, as a share of the sum of all weights, is the
 /// share of its rows.

@@ -31,8 +31,8 @@ class Writer {
   void Put(const char* key, Json value) { json_[key] = std::move(value); }
   /// Only where there is something to say.
   template <typename T>
-  void OptionalField(const char* key, T& value) {
-    if (!value.empty()) json_[key] = value;
+  void OptionalField(const char* key, T& value, const T& usual = {}) {
+    if (value != usual) json_[key] = value;
   }
   Json Take() { return std::move(json_); }
 
@@ -88,8 +88,8 @@ class Reader {
     return true;
   }
 
-  void OptionalField(const char* key, std::string& value) {
-    value.clear();
+  void OptionalField(const char* key, std::string& value, const std::string& usual = {}) {
+    value = usual;
     if (json_.is_object() && json_.contains(key)) Field(key, value);
   }
   void OptionalField(const char* key, std::vector<int>& values) {

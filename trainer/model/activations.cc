@@ -3,77 +3,79 @@
 namespace gyre {
 namespace {
 
-// Hands out places of one allocation, each on a cache line of its own.
+// Hands out places of one allocation, each on cache lines of its own also where an element has two
+// bytes.
+template <typename Element>
 class Planner {
  public:
-  explicit Planner(void* memory) : memory_(memory) {}
-  Reals Take(int64_t count) {
-    const Reals place = {memory_, size_};
-    size_ += (count + 15) / 16 * 16;
+  explicit Planner(Place<Element> memory) : memory_(memory) {}
+  Place<Element> Take(int64_t count) {
+    const Place<Element> place = memory_.At(size_);
+    size_ += (count + 31) / 32 * 32;
     return place;
   }
   int64_t size() const { return size_; }
 
  private:
-  void* memory_;
+  Place<Element> memory_;
   int64_t size_ = 0;
 };
 
 struct Widths {
   explicit Widths(const ModelConfig& config)
       : hidden(config.hidden_size),
-        inner(config.intermediate_size),
         queries(static_cast<int64_t>(config.num_attention_heads) * config.head_dim),
         qkv(queries + 2 * static_cast<int64_t>(config.num_key_value_heads) * config.head_dim),
-        turned_heads(config.num_attention_heads + config.num_key_value_heads) {}
-  int64_t hidden, inner, queries, qkv, turned_heads;
+        turned_heads(config.num_attention_heads + config.num_key_value_heads),
+        gate_up((config.gated() ? 2 : 1) * int64_t{config.intermediate_size}) {}
+  int64_t hidden, queries, qkv, turned_heads, gate_up;
 };
 
-LayerActivations PlanLayer(const ModelConfig& config, int64_t tokens, Planner* planner) {
+LayerActivations PlanLayer(const ModelConfig& config, int64_t tokens, Planner<Real>* reals,
+                           Planner<Narrow>* narrows) {
   const Widths width(config);
   LayerActivations layer;
-  layer.inverse_rms = planner->Take(tokens);
-  layer.qkv = planner->Take(tokens * width.qkv);
+  layer.inverse_rms = reals->Take(tokens);
+  layer.qkv = narrows->Take(tokens * width.qkv);
   if (config.qk_norm) {
-    layer.raw_qk = planner->Take(tokens * width.turned_heads * config.head_dim);
-    layer.qk_inverse_rms = planner->Take(tokens * width.turned_heads);
+    layer.raw_qk = narrows->Take(tokens * width.turned_heads * config.head_dim);
+    layer.qk_inverse_rms = reals->Take(tokens * width.turned_heads);
   }
-  layer.attention = planner->Take(tokens * width.queries);
-  layer.log_sum_exp = planner->Take(tokens * config.num_attention_heads);
-  layer.middle = planner->Take(tokens * width.hidden);
-  layer.middle_inverse_rms = planner->Take(tokens);
-  layer.gate_up = planner->Take(tokens * 2 * width.inner);
-  layer.activated = planner->Take(tokens * width.inner);
+  layer.attention = narrows->Take(tokens * width.queries);
+  layer.log_sum_exp = reals->Take(tokens * config.num_attention_heads);
+  layer.middle = reals->Take(tokens * width.hidden);
+  layer.middle_inverse_rms = reals->Take(tokens);
+  layer.gate_up = narrows->Take(tokens * width.gate_up);
   return layer;
 }
 
-Activations Plan(const ModelConfig& config, int64_t tokens, bool training, Planner* planner) {
+Activations Plan(const ModelConfig& config, int64_t tokens, bool training, Planner<Real>* reals,
+                 Planner<Narrow>* narrows) {
   const Widths width(config);
   Activations all;
   const size_t count = static_cast<size_t>(config.num_hidden_layers);
   if (training) {
     for (size_t l = 0; l < count; ++l) {
-      const Reals x = planner->Take(tokens * width.hidden);
-      all.layers.push_back(PlanLayer(config, tokens, planner));
+      const Reals x = reals->Take(tokens * width.hidden);
+      all.layers.push_back(PlanLayer(config, tokens, reals, narrows));
       all.layers.back().x = x;
     }
-    all.last = planner->Take(tokens * width.hidden);
-    all.d_residual = planner->Take(tokens * width.hidden);
-    all.d_final_normed = planner->Take(tokens * width.hidden);
-    all.d_qkv = planner->Take(tokens * width.qkv);
-    all.d_attention = planner->Take(tokens * width.queries);
-    all.d_activated = planner->Take(tokens * width.inner);
+    all.last = reals->Take(tokens * width.hidden);
+    all.d_residual = reals->Take(tokens * width.hidden);
+    all.d_final_normed = reals->Take(tokens * width.hidden);
+    all.d_qkv = narrows->Take(tokens * width.qkv);
+    all.d_attention = narrows->Take(tokens * width.queries);
   } else {
-    all.layers.assign(count, PlanLayer(config, tokens, planner));
-    const Reals residual[2] = {planner->Take(tokens * width.hidden),
-                               planner->Take(tokens * width.hidden)};
+    all.layers.assign(count, PlanLayer(config, tokens, reals, narrows));
+    const Reals residual[2] = {reals->Take(tokens * width.hidden),
+                               reals->Take(tokens * width.hidden)};
     for (size_t l = 0; l < count; ++l) all.layers[l].x = residual[l % 2];
     all.last = residual[count % 2];
   }
-  all.final_normed = planner->Take(tokens * width.hidden);
-  all.final_inverse_rms = planner->Take(tokens);
-  all.nll = planner->Take(tokens);
-  all.scalar = planner->Take(1);
+  all.final_normed = reals->Take(tokens * width.hidden);
+  all.final_inverse_rms = reals->Take(tokens);
+  all.nll = reals->Take(tokens);
+  all.scalar = reals->Take(1);
   return all;
 }
 
@@ -81,19 +83,27 @@ Activations Plan(const ModelConfig& config, int64_t tokens, bool training, Plann
 
 Result<Activations> Activations::Create(const ModelConfig& config, int64_t tokens, bool training,
                                         Backend* backend) {
+  const ActivationSizes sizes = SizesOfActivations(config, tokens, training);
   Reals memory;
-  GYRE_RETURN_IF_ERROR(
-      ToStatus(backend->Allocate(ActivationElements(config, tokens, training), &memory)));
-  Planner planner(memory.memory);
-  Activations all = Plan(config, tokens, training, &planner);
+  GYRE_RETURN_IF_ERROR(ToStatus(backend->Allocate(sizes.reals, &memory)));
+  Narrows narrow_memory;
+  if (const BackendError error = backend->Allocate(sizes.narrows, &narrow_memory); !error.ok()) {
+    backend->Free(memory);
+    return ToStatus(error);
+  }
+  Planner<Real> reals(memory);
+  Planner<Narrow> narrows(narrow_memory);
+  Activations all = Plan(config, tokens, training, &reals, &narrows);
   all.memory = memory;
+  all.narrow_memory = narrow_memory;
   return all;
 }
 
-int64_t ActivationElements(const ModelConfig& config, int64_t tokens, bool training) {
-  Planner dry(nullptr);
-  Plan(config, tokens, training, &dry);
-  return dry.size();
+ActivationSizes SizesOfActivations(const ModelConfig& config, int64_t tokens, bool training) {
+  Planner<Real> reals({});
+  Planner<Narrow> narrows({});
+  Plan(config, tokens, training, &reals, &narrows);
+  return {reals.size(), narrows.size()};
 }
 
 Status ToStatus(const BackendError& error) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// Where everything between tokens and loss lies: one allocation, planned from the largest batch.
+// Where everything between tokens and loss lies: an allocation of each kind of number,
+// planned from the largest batch.
 
 #include <vector>
 
@@ -13,9 +14,13 @@ namespace gyre {
 /// Named as in backend.h. A layer goes from x through `middle` (after attention) to the next
 /// layer's x.
 struct LayerActivations {
-  Reals x, inverse_rms, qkv, raw_qk, qk_inverse_rms;
-  Reals attention, log_sum_exp;
-  Reals middle, middle_inverse_rms, gate_up, activated;
+  Reals x, inverse_rms;
+  Narrows qkv, raw_qk;
+  Reals qk_inverse_rms;
+  Narrows attention;
+  Reals log_sum_exp;
+  Reals middle, middle_inverse_rms;
+  Narrows gate_up;
 };
 
 struct Activations {
@@ -24,19 +29,23 @@ struct Activations {
   static Result<Activations> Create(const ModelConfig& config, int64_t tokens, bool training,
                                     Backend* backend);
 
-  Reals memory;  // the allocation; whoever holds this frees it
+  Reals memory;  // the allocations; whoever holds this frees them
+  Narrows narrow_memory;
   std::vector<LayerActivations> layers;
   Reals last;                             // (N, C) the residual stream after the last layer
   Reals final_normed, final_inverse_rms;  // (N, C), (N)
   Reals nll;                              // (N)
   Reals scalar;                           // (1)
   // Gradients; training only.
-  Reals d_residual, d_final_normed;       // (N, C)
-  Reals d_qkv, d_attention, d_activated;  // as the activations they belong to
+  Reals d_residual, d_final_normed;  // (N, C)
+  Narrows d_qkv, d_attention;        // as the activations they belong to
 };
 
-/// How many real numbers that is.
-int64_t ActivationElements(const ModelConfig& config, int64_t tokens, bool training);
+/// How many numbers that is.
+struct ActivationSizes {
+  int64_t reals = 0, narrows = 0;
+};
+ActivationSizes SizesOfActivations(const ModelConfig& config, int64_t tokens, bool training);
 
 Status ToStatus(const BackendError& error);
 

@@ -67,6 +67,7 @@ Decoder::~Decoder() {
        {weights_, gradients_, first_moments_, second_moments_, tables_, activations_.memory}) {
     if (place) backend_->Free(place);
   }
+  if (activations_.narrow_memory) backend_->Free(activations_.narrow_memory);
   if (ids_memory_) backend_->Free(ids_memory_);
 }
 
@@ -119,8 +120,7 @@ void Decoder::ForwardLayer(size_t l) const {
   backend_->NormQkvForward(ops.qkv);
   backend_->AttentionForward(ops.attention);
   backend_->LinearResidualForward(ops.out);
-  backend_->NormGateUpForward(ops.gate_up);
-  backend_->LinearResidualForward(ops.down);
+  backend_->MlpForward(ops.mlp);
 }
 
 // d_residual holds the gradient of the layer's output, and afterwards that of its input.
@@ -128,10 +128,8 @@ void Decoder::BackwardLayer(size_t l) const {
   const LayerOps ops = OpsOf(l);
   const LayerOffsets& at = layout_.layers[l];
   const Activations& a = activations_;
-  backend_->LinearResidualBackward(ops.down, {a.d_residual, a.d_activated, gradients_.At(at.down)});
-  backend_->NormGateUpBackward(ops.gate_up,
-                               {a.d_activated, a.d_residual, gradients_.At(at.post_attention_norm),
-                                gradients_.At(at.gate_up)});
+  backend_->MlpBackward(ops.mlp, {a.d_residual, gradients_.At(at.post_attention_norm),
+                                  gradients_.At(at.gate_up), gradients_.At(at.down)});
   backend_->LinearResidualBackward(ops.out, {a.d_residual, a.d_attention, gradients_.At(at.o)});
   backend_->AttentionBackward(ops.attention, {a.d_attention, a.d_qkv});
   NormQkvGradients qkv{
@@ -201,7 +199,7 @@ Result<ForwardTrace> Decoder::Trace(const Batch& batch, std::span<const int> pla
   GYRE_RETURN_IF_ERROR(note(activations_.layers[0].x));
   for (size_t l = 0; l < layers_.size(); ++l) {
     ForwardLayer(l);
-    GYRE_RETURN_IF_ERROR(note(OpsOf(l).down.y));
+    GYRE_RETURN_IF_ERROR(note(OpsOf(l).mlp.y));
   }
   backend_->NormForward(FinalNormOp());
   GYRE_RETURN_IF_ERROR(note(activations_.final_normed));

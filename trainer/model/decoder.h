@@ -45,8 +45,7 @@ class Decoder : public Model {
     NormQkv qkv;
     Attention attention;
     LinearResidual out;
-    NormGateUp gate_up;
-    LinearResidual down;
+    Mlp mlp;
   };
 
   Decoder(const ModelConfig& config, Backend* backend, int max_rows, int max_length, bool training);
@@ -63,7 +62,7 @@ class Decoder : public Model {
   Embedding EmbeddingOp() const;
   LayerOps OpsOf(size_t layer) const;
   void SetAttentionOps(size_t layer, LayerOps* ops) const;
-  void SetMlpOps(size_t layer, LayerOps* ops) const;
+  void SetMlpOp(size_t layer, LayerOps* ops) const;
   Norm FinalNormOp() const;
   LinearCrossEntropy LossOp() const;
 

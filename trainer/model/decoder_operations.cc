@@ -61,36 +61,28 @@ void Decoder::SetAttentionOps(size_t l, LayerOps* layer) const {
              .y = own.middle};
 }
 
-void Decoder::SetMlpOps(size_t l, LayerOps* layer) const {
-  LayerOps& ops = *layer;
-  const int64_t tokens = int64_t{rows_} * length_;
+void Decoder::SetMlpOp(size_t l, LayerOps* ops) const {
   const LayerOffsets& at = layout_.layers[l];
   const LayerActivations& own = activations_.layers[l];
-  const Reals next = l + 1 < layers_.size() ? activations_.layers[l + 1].x : activations_.last;
-  ops.gate_up = {.tokens = tokens,
-                 .hidden = config_.hidden_size,
-                 .intermediate = config_.intermediate_size,
-                 .kind = norm(),
-                 .activation = gemma() ? Activation::kGeluTanh : Activation::kSilu,
-                 .x = own.middle,
-                 .norm_weight = weights_.At(at.post_attention_norm),
-                 .weight = weights_.At(at.gate_up),
-                 .inverse_rms = own.middle_inverse_rms,
-                 .gate_up = own.gate_up,
-                 .activated = own.activated};
-  ops.down = {.tokens = tokens,
-              .inputs = config_.intermediate_size,
-              .outputs = config_.hidden_size,
-              .x = own.activated,
-              .weight = weights_.At(at.down),
-              .residual = own.middle,
-              .y = next};
+  ops->mlp = {.tokens = int64_t{rows_} * length_,
+              .hidden = config_.hidden_size,
+              .intermediate = config_.intermediate_size,
+              .kind = norm(),
+              .activation = gemma() ? Activation::kGeluTanh : Activation::kSilu,
+              .gated = config_.gated(),
+              .x = own.middle,
+              .norm_weight = weights_.At(at.post_attention_norm),
+              .weight = weights_.At(at.gate_up),
+              .down = weights_.At(at.down),
+              .inverse_rms = own.middle_inverse_rms,
+              .gate_up = own.gate_up,
+              .y = l + 1 < layers_.size() ? activations_.layers[l + 1].x : activations_.last};
 }
 
 Decoder::LayerOps Decoder::OpsOf(size_t l) const {
   LayerOps ops;
   SetAttentionOps(l, &ops);
-  SetMlpOps(l, &ops);
+  SetMlpOp(l, &ops);
   return ops;
 }
 

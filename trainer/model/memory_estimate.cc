@@ -9,10 +9,41 @@ namespace gyre {
 namespace {
 
 constexpr int64_t kFloat = sizeof(float);
-// Measured on the CPU backend: the process with its libraries, and each thread's workspace.
-constexpr int64_t kProgram = int64_t{16} << 20, kThread = int64_t{8} << 20;
-// Scores of attention in a thread's workspace: twice 64 rows as long as a sequence.
-constexpr int64_t kScores = 2 * 64 * kFloat;
+// Measured: the process with its libraries, and what a thread has beside its share of the
+// workspace.
+constexpr int64_t kProgram = int64_t{20} << 20, kThread = int64_t{2} << 20;
+
+/// Of a number that goes into matrix products.
+int64_t NarrowBytes(const TrainConfig& train) {
+  return train.precision == "bf16" ? sizeof(uint16_t) : kFloat;
+}
+
+int64_t ActivationBytes(const JobConfig& config, int64_t tokens, bool training) {
+  const ActivationSizes sizes = SizesOfActivations(config.model, tokens, training);
+  return sizes.reals * kFloat + sizes.narrows * NarrowBytes(config.train);
+}
+
+/// The CPU backend's, which is as large as the operation that takes most: its packed weights, and
+/// the rows that all threads work on at a time (trainer/backend/cpu/scratch.h).
+int64_t WorkspaceBytes(const JobConfig& config, int64_t context, int threads) {
+  const ModelConfig& model = config.model;
+  const int64_t narrow = NarrowBytes(config.train), copy = narrow == kFloat ? 0 : narrow;
+  const int64_t hidden = model.hidden_size, inner = model.intermediate_size;
+  const int64_t scores = 2 * 64 * (kFloat + copy), head = model.head_dim;
+  const int64_t attention = threads * context * (scores + head * (2 * kFloat + 4 * narrow));
+  const int64_t rows = int64_t{128} * threads;
+  const int64_t width = (model.num_attention_heads + int64_t{2} * model.num_key_value_heads) * head;
+  const int64_t qkv = width * hidden * narrow + rows * (hidden + width) * (narrow + kFloat);
+  const int64_t mlp =
+      3 * hidden * inner * narrow + rows * (hidden * (3 * narrow + kFloat) + 3 * inner * narrow);
+  const int64_t vocab = (int64_t{model.vocab_size} + 15) / 16 * 16;
+  const int64_t padded = vocab == model.vocab_size ? 0 : kFloat;
+  const int64_t logit_rows =
+      threads * std::clamp<int64_t>((1 << 20) / std::max<int64_t>(vocab, 1), 64, 128);
+  const int64_t loss = vocab * hidden * (2 * narrow + padded) + rows * hidden * narrow +
+                       logit_rows * vocab * (kFloat + narrow + copy);
+  return std::max({attention, qkv, mlp, loss});
+}
 
 /// Rows of the largest batch that is computed at once.
 int64_t MicroBatch(const JobConfig& config) {
@@ -38,17 +69,19 @@ int64_t LargestTensor(const ModelConfig& model) {
                    int64_t{model.num_attention_heads} * model.head_dim * model.hidden_size});
 }
 
-/// At the largest of evaluate.contexts; as trainer/final_evaluation.h makes its model.
+/// At the largest of evaluate.contexts, beside the model that was trained; as
+/// trainer/final_evaluation.h makes its model. The workspace grows where it must.
 int64_t EvaluationBytes(const JobConfig& config, int64_t tokens, int threads) {
+  const int64_t trained = WorkspaceBytes(config, config.data.context, threads);
   int64_t most = 0;
   for (const int context : config.evaluate.contexts) {
     if (context < 1 || context == config.data.context) continue;
     const int64_t rows = std::max<int64_t>(tokens / context, 1);
-    const int64_t real_numbers =
-        ParameterCount(config.model) + ActivationElements(config.model, rows * context, false);
-    most =
-        std::max(most, real_numbers * kFloat + TableBytes(config.model, context, rows * context) +
-                           threads * kScores * context);
+    const int64_t model = ParameterCount(config.model) * kFloat +
+                          ActivationBytes(config, rows * context, /*training=*/false);
+    const int64_t workspace = WorkspaceBytes(config, context, threads);
+    most = std::max(most, model + TableBytes(config.model, context, rows * context) +
+                              std::max<int64_t>(workspace - trained, 0));
   }
   return most;
 }
@@ -60,12 +93,12 @@ MemoryEstimate EstimateMemory(const JobConfig& config, int threads) {
   MemoryEstimate estimate;
   estimate.weights = estimate.gradients = ParameterCount(config.model) * kFloat;
   estimate.optimizer = 2 * estimate.weights;
-  estimate.activations = ActivationElements(config.model, tokens, /*training=*/true) * kFloat;
+  estimate.activations = ActivationBytes(config, tokens, /*training=*/true);
   threads = std::max(threads, 1);
   estimate.evaluation = EvaluationBytes(config, tokens, threads);
-  estimate.program = kProgram + threads * (kThread + kScores * config.data.context) +
-                     TableBytes(config.model, config.data.context, tokens) +
-                     LargestTensor(config.model) * kFloat;
+  estimate.program =
+      kProgram + threads * kThread + WorkspaceBytes(config, config.data.context, threads) +
+      TableBytes(config.model, config.data.context, tokens) + LargestTensor(config.model) * kFloat;
   return estimate;
 }
 

@@ -34,6 +34,9 @@ Status CheckShapes(const ModelConfig& config) {
     return InvalidArgument("model.model_type: '" + config.model_type +
                            "' is not one of llama, gemma");
   }
+  if (config.mlp != "gated" && config.mlp != "plain") {
+    return InvalidArgument("model.mlp: '" + config.mlp + "' is not one of gated, plain");
+  }
   if (!(config.rms_norm_eps >= 0 && config.rms_norm_eps < 1)) {
     return InvalidArgument("model.rms_norm_eps must be at least 0 and below 1");
   }
@@ -75,7 +78,8 @@ Result<ParameterLayout> ParameterLayout::Create(const ModelConfig& config) {
     builder.Add(prefix(l) + "self_attn.k_proj", {keys, hidden});
     builder.Add(prefix(l) + "self_attn.v_proj", {keys, hidden});
     layer.o = builder.Add(prefix(l) + "self_attn.o_proj", {hidden, queries});
-    layer.gate_up = builder.Add(prefix(l) + "mlp.gate_proj", {inner, hidden});
+    layer.gate_up = layout.total;
+    if (config.gated()) builder.Add(prefix(l) + "mlp.gate_proj", {inner, hidden});
     builder.Add(prefix(l) + "mlp.up_proj", {inner, hidden});
     layer.down = builder.Add(prefix(l) + "mlp.down_proj", {hidden, inner});
   }

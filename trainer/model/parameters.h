@@ -23,7 +23,7 @@ struct LayerOffsets {
   int64_t input_norm = 0, post_attention_norm = 0;
   int64_t qkv = 0, o = 0;          // ((H + 2K) d, C), (C, H d)
   int64_t q_norm = 0, k_norm = 0;  // (d); only with qk_norm
-  int64_t gate_up = 0, down = 0;   // (2I, C), (C, I)
+  int64_t gate_up = 0, down = 0;   // (2I, C) or, not gated, (I, C); (C, I)
 };
 
 struct ParameterLayout {

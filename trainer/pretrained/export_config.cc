@@ -37,6 +37,7 @@ Json GyreBlock(const ModelConfig& model, const PositionConfig& position) {
     block["position"]["layers"].push_back(EncodingJson(layer));
   }
   block["attention"] = {{"qk_norm", model.qk_norm}, {"windows", WindowsOf(model, position)}};
+  if (!model.gated()) block["mlp"] = model.mlp;
   return block;
 }
 
@@ -66,6 +67,7 @@ class RopeKeys {
     if (std::any_of(windows.begin(), windows.end(), [](int window) { return window > 0; })) {
       Cannot("attention within a window (model.sliding_window)");
     }
+    if (!model_.gated()) Cannot("an MLP without a gate (model.mlp)");
     if (model_.qk_norm) Cannot("a norm of queries and keys (model.qk_norm)");
   }
 

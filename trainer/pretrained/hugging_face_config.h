@@ -1,7 +1,7 @@
 #pragma once
 
 // config.json of a Hugging Face folder, as far as this trainer can follow it. The block "gyre"
-// decides about positions, windows and qk_norm; without it Hugging Face's own keys do
+// decides about positions, windows, qk_norm and the MLP; without it Hugging Face's own keys do
 // (tests/trainer/reference/README.md, section 2). What would change the numbers and isn't
 // understood is an error, never ignored.
 

@@ -70,6 +70,7 @@ void ParseGyre(const Json& json, HuggingFaceConfig* config, Status* status) {
     attention.Optional("windows", &position.windows);
     attention.NoOtherKeys();
   }
+  in.Optional("mlp", &config->model.mlp);
   in.NoOtherKeys();
 }
 

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "base/random.h"
 #include "tests/trainer/backend/op_case.h"
 
@@ -11,6 +13,17 @@ std::vector<double> Normals(const std::string& purpose, int64_t count, double sc
   for (int64_t i = 0; i < count; ++i) {
     // Rounded, so that float and double backends start from the same numbers.
     values.push_back(static_cast<float>(mean + scale * random.Normal(0, i)));
+  }
+  return values;
+}
+
+/// Rounded to bfloat16, of eight significant bits.
+std::vector<double> NarrowNormals(const std::string& purpose, int64_t count) {
+  std::vector<double> values = Normals(purpose, count);
+  for (double& value : values) {
+    int exponent = 0;
+    const double mantissa = std::frexp(value, &exponent);
+    value = std::ldexp(std::nearbyint(std::ldexp(mantissa, 8)), exponent - 8);
   }
   return values;
 }
@@ -95,17 +108,17 @@ OpCase NormQkvCase(const QkvVariant& v) {
              {"cosine", Normals("cosine", v.length * pairs)},
              {"sine", Normals("sine", v.length * pairs)},
              {"inverse_rms", Normals("rms", tokens)},
-             {"qkv", Normals("qkv", tokens * width)},
-             {"d_qkv", Normals("d_qkv", tokens * width)},
              {"dx", Normals("dx", tokens * v.hidden)},
              {"d_norm", Normals("d_norm", v.hidden)},
              {"d_weight", Normals("d_weight", width * v.hidden)}};
+  c.narrows = {{"qkv", NarrowNormals("qkv", tokens * width)},
+               {"d_qkv", NarrowNormals("d_qkv", tokens * width)}};
   c.outputs = {"inverse_rms", "qkv"};
   c.gradients = {{"x", "dx", true}, {"norm", "d_norm", true}, {"weight", "d_weight", true}};
   if (v.qk_norm) {
     c.reals["q_norm"] = Normals("q_norm", d, 0.3, 1);
     c.reals["k_norm"] = Normals("k_norm", d, 0.3, 1);
-    c.reals["raw_qk"] = Normals("raw_qk", tokens * turned * d);
+    c.narrows["raw_qk"] = NarrowNormals("raw_qk", tokens * turned * d);
     c.reals["qk_rms"] = Normals("qk_rms", tokens * turned);
     c.reals["d_q_norm"] = Normals("d_q_norm", d);
     c.reals["d_k_norm"] = Normals("d_k_norm", d);
@@ -129,13 +142,13 @@ OpCase NormQkvCase(const QkvVariant& v) {
                {},
                &table,
                p.R("inverse_rms"),
-               p.R("qkv"),
+               p.N("qkv"),
                {},
                {}};
-    NormQkvGradients g{p.R("d_qkv"), p.R("dx"), p.R("d_norm"), p.R("d_weight"), {}, {}};
+    NormQkvGradients g{p.N("d_qkv"), p.R("dx"), p.R("d_norm"), p.R("d_weight"), {}, {}};
     if (v.qk_norm) {
       op.q_norm = p.R("q_norm"), op.k_norm = p.R("k_norm");
-      op.raw_qk = p.R("raw_qk"), op.qk_inverse_rms = p.R("qk_rms");
+      op.raw_qk = p.N("raw_qk"), op.qk_inverse_rms = p.R("qk_rms");
       g.d_q_norm = p.R("d_q_norm"), g.d_k_norm = p.R("d_k_norm");
     }
     backward ? b.NormQkvBackward(op, g) : b.NormQkvForward(op);
@@ -158,12 +171,12 @@ OpCase AttentionCase(const AttentionVariant& v) {
   c.name = std::string("Attention_") + v.name;
   const int tokens = v.rows * v.length, width = (v.heads + 2 * v.kv_heads) * v.head_dim;
   c.shape = {tokens, v.length, 1, 1, 1, v.heads, v.kv_heads, v.head_dim};
-  c.reals = {{"qkv", Normals("qkv", tokens * width)},
-             {"slopes", Normals("slopes", v.heads, 0.2)},
-             {"output", Normals("output", tokens * v.heads * v.head_dim)},
-             {"lse", Normals("lse", tokens * v.heads)},
-             {"d_output", Normals("d_output", tokens * v.heads * v.head_dim)},
-             {"d_qkv", Normals("d_qkv", tokens * width)}};
+  c.reals = {{"slopes", Normals("slopes", v.heads, 0.2)},
+             {"lse", Normals("lse", tokens * v.heads)}};
+  c.narrows = {{"qkv", NarrowNormals("qkv", tokens * width)},
+               {"output", NarrowNormals("output", tokens * v.heads * v.head_dim)},
+               {"d_output", NarrowNormals("d_output", tokens * v.heads * v.head_dim)},
+               {"d_qkv", NarrowNormals("d_qkv", tokens * width)}};
   c.ints["starts"] = {};
   for (int row = 0; row < v.rows; ++row) {
     int start = 0;
@@ -181,13 +194,13 @@ OpCase AttentionCase(const AttentionVariant& v) {
                      v.window,
                      v.alibi ? p.R("slopes") : Reals(),
                      v.documents ? p.I("starts") : Ints(),
-                     p.R("qkv"),
-                     p.R("output"),
+                     p.N("qkv"),
+                     p.N("output"),
                      p.R("lse")};
   };
   c.forward = [op](Backend& b, const Places& p) { b.AttentionForward(op(p)); };
   c.backward = [op](Backend& b, const Places& p) {
-    b.AttentionBackward(op(p), {p.R("d_output"), p.R("d_qkv")});
+    b.AttentionBackward(op(p), {p.N("d_output"), p.N("d_qkv")});
   };
   c.outputs = {"output", "lse"};
   c.output = "output", c.cotangent = "d_output";
@@ -199,20 +212,20 @@ OpCase LinearResidualCase(int tokens, int inputs, int outputs) {
   OpCase c;
   c.name = "LinearResidual" + Text({tokens, inputs, outputs});
   c.shape = {tokens, tokens, outputs, inputs, 1, 1, 1, 1};
-  c.reals = {{"x", Normals("x", tokens * inputs)},
-             {"weight", Normals("weight", outputs * inputs, 0.3)},
+  c.reals = {{"weight", Normals("weight", outputs * inputs, 0.3)},
              {"residual", Normals("residual", tokens * outputs)},
              {"y", Normals("y", tokens * outputs)},
              {"dy", Normals("dy", tokens * outputs)},
-             {"dx", Normals("dx", tokens * inputs)},
              {"d_weight", Normals("d_weight", outputs * inputs)}};
+  c.narrows = {{"x", NarrowNormals("x", tokens * inputs)},
+               {"dx", NarrowNormals("dx", tokens * inputs)}};
   const auto op = [=](const Places& p) {
-    return LinearResidual{tokens,        inputs,          outputs, p.R("x"),
+    return LinearResidual{tokens,        inputs,          outputs, p.N("x"),
                           p.R("weight"), p.R("residual"), p.R("y")};
   };
   c.forward = [=](Backend& b, const Places& p) { b.LinearResidualForward(op(p)); };
   c.backward = [=](Backend& b, const Places& p) {
-    b.LinearResidualBackward(op(p), {p.R("dy"), p.R("dx"), p.R("d_weight")});
+    b.LinearResidualBackward(op(p), {p.R("dy"), p.N("dx"), p.R("d_weight")});
   };
   c.outputs = {"y"};
   c.output = "y", c.cotangent = "dy";
@@ -220,34 +233,49 @@ OpCase LinearResidualCase(int tokens, int inputs, int outputs) {
   return c;
 }
 
-OpCase NormGateUpCase(int tokens, int hidden, int inner, Activation activation, bool one_plus) {
+OpCase MlpCase(int tokens, int hidden, int inner, Activation activation, bool gated,
+               bool one_plus) {
   OpCase c;
-  c.name = "NormGateUp" + Text({tokens, hidden, inner, one_plus}) +
-           (activation == Activation::kSilu ? "_silu" : "_gelu");
+  c.name = "Mlp" + Text({tokens, hidden, inner}) + (gated ? "_gated" : "_plain") +
+           (activation == Activation::kSilu ? "_silu" : "_gelu") + (one_plus ? "_one_plus" : "");
+  const int width = (gated ? 2 : 1) * inner;
   c.shape = {tokens, tokens, hidden, inner, 1, 1, 1, 1};
   c.reals = {{"x", Normals("x", tokens * hidden)},
              {"norm", Normals("norm", hidden, 0.3, one_plus ? 0 : 1)},
-             {"weight", Normals("weight", 2 * inner * hidden, 0.4)},
+             {"weight", Normals("weight", width * hidden, 0.4)},
+             {"down", Normals("down", hidden * inner, 0.3)},
              {"inverse_rms", Normals("rms", tokens)},
-             {"gate_up", Normals("gate_up", tokens * 2 * inner)},
-             {"activated", Normals("activated", tokens * inner)},
-             {"d_activated", Normals("d_activated", tokens * inner)},
-             {"dx", Normals("dx", tokens * hidden)},
+             {"y", Normals("y", tokens * hidden)},
+             {"d_residual", Normals("d_residual", tokens * hidden)},
              {"d_norm", Normals("d_norm", hidden)},
-             {"d_weight", Normals("d_weight", 2 * inner * hidden)}};
+             {"d_weight", Normals("d_weight", width * hidden)},
+             {"d_down", Normals("d_down", hidden * inner)}};
+  c.narrows = {{"gate_up", NarrowNormals("gate_up", tokens * width)}};
   const auto op = [=](const Places& p) {
-    return NormGateUp{
-        tokens,          hidden,      inner,         NormKind{1e-5, one_plus}, activation,
-        p.R("x"),        p.R("norm"), p.R("weight"), p.R("inverse_rms"),       p.R("gate_up"),
-        p.R("activated")};
+    return Mlp{tokens,
+               hidden,
+               inner,
+               NormKind{1e-5, one_plus},
+               activation,
+               gated,
+               p.R("x"),
+               p.R("norm"),
+               p.R("weight"),
+               p.R("down"),
+               p.R("inverse_rms"),
+               p.N("gate_up"),
+               p.R("y")};
   };
-  c.forward = [=](Backend& b, const Places& p) { b.NormGateUpForward(op(p)); };
+  c.forward = [=](Backend& b, const Places& p) { b.MlpForward(op(p)); };
   c.backward = [=](Backend& b, const Places& p) {
-    b.NormGateUpBackward(op(p), {p.R("d_activated"), p.R("dx"), p.R("d_norm"), p.R("d_weight")});
+    b.MlpBackward(op(p), {p.R("d_residual"), p.R("d_norm"), p.R("d_weight"), p.R("d_down")});
   };
-  c.outputs = {"inverse_rms", "gate_up", "activated"};
-  c.output = "activated", c.cotangent = "d_activated";
-  c.gradients = {{"x", "dx", true}, {"norm", "d_norm", true}, {"weight", "d_weight", true}};
+  c.outputs = {"inverse_rms", "gate_up", "y"};
+  c.output = "y", c.cotangent = "d_residual";
+  c.gradients = {{"x", "d_residual", false},
+                 {"norm", "d_norm", true},
+                 {"weight", "d_weight", true},
+                 {"down", "d_down", true}};
   c.destroyed = {"gate_up"};
   return c;
 }
@@ -274,6 +302,9 @@ OpCase CrossEntropyCase(int tokens, int hidden, int vocab) {
   };
   c.outputs = {"nll"};
   c.output = "nll", c.cotangent = "ones";
+  // Softmax makes of the logits' errors, relative to their size of 2 sqrt(hidden), relative errors
+  // of probabilities.
+  c.amplification = 2 * std::sqrt(hidden);
   c.gradients = {{"x", "dx", false}, {"weight", "d_weight", true}};
   return c;
 }
@@ -315,9 +346,7 @@ OpCase AdamWCase(int count, double clip_norm, double weight_decay, int step) {
   return c;
 }
 
-}  // namespace
-
-std::vector<OpCase> AllOpCases() {
+std::vector<OpCase> MakeOpCases() {
   const std::vector<PairRun> half = {{0, 0, 4, 1, 4}};
   const std::vector<PairRun> interleaved = {{0, 0, 1, 2, 4}};
   const std::vector<PairRun> slices = {{0, 0, 2, 1, 2}, {3, 5, 7, 1, 1}};  // as respaced has them
@@ -350,10 +379,13 @@ std::vector<OpCase> AllOpCases() {
       AttentionCase({"window_over_tiles", 1, 200, 1, 1, 8, 20, false, false}),
       LinearResidualCase(9, 7, 5),
       LinearResidualCase(530, 24, 17),
-      NormGateUpCase(6, 9, 11, Activation::kSilu, false),
-      NormGateUpCase(6, 9, 11, Activation::kGeluTanh, true),
-      NormGateUpCase(1, 20, 3, Activation::kGeluTanh, false),
-      NormGateUpCase(300, 16, 40, Activation::kSilu, false),
+      MlpCase(6, 9, 11, Activation::kSilu, true, false),
+      MlpCase(6, 9, 11, Activation::kGeluTanh, true, true),
+      MlpCase(1, 20, 3, Activation::kGeluTanh, true, false),
+      MlpCase(6, 9, 11, Activation::kGeluTanh, false, false),
+      MlpCase(7, 10, 5, Activation::kSilu, false, true),
+      MlpCase(300, 16, 40, Activation::kSilu, true, false),
+      MlpCase(533, 33, 65, Activation::kGeluTanh, false, true),
       CrossEntropyCase(5, 6, 7),
       CrossEntropyCase(300, 12, 61),
       CrossEntropyCase(70, 5, 5000),
@@ -362,6 +394,13 @@ std::vector<OpCase> AllOpCases() {
       AdamWCase(37, 0, 0, 3),
       AdamWCase(100000, 1000, 0.1, 1000),
   };
+}
+
+}  // namespace
+
+const std::vector<OpCase>& AllOpCases() {
+  static const auto& cases = *new std::vector<OpCase>(MakeOpCases());
+  return cases;
 }
 
 }  // namespace gyre

@@ -13,6 +13,7 @@ JobConfig Unusual() {
                   .num_hidden_layers = 2,
                   .hidden_size = 48,
                   .intermediate_size = 80,
+                  .mlp = "plain",
                   .num_attention_heads = 3,
                   .num_key_value_heads = 1,
                   .head_dim = 32,
@@ -57,7 +58,7 @@ JobConfig Unusual() {
                                 .weight_decay = 0.2,
                                 .clip_norm = 0},
                   .schedule = {.name = "constant", .warmup_tokens = 4096, .final_lr_fraction = 0.2},
-                  .precision = "float32",
+                  .precision = "bf16",
                   .checkpoint_every = 160000,
                   .init_from = "checkpoint:3@100"};
   config.evaluate = {.every = 80000,
@@ -91,9 +92,8 @@ TEST(JobConfigTest, NoLeafOfTheDefaultsSurvivesInTheUnusualConfiguration) {
   const Json usual = ToJson(JobConfig{}).flatten();
   const Json unusual = ToJson(Unusual()).flatten();
   for (const auto& [key, value] : usual.items()) {
-    const bool same_on_purpose = key == "/train/optimizer/name" || key == "/train/precision" ||
-                                 key == "/data/tokenizer" || key == "/position/type" ||
-                                 key == "/position/band";
+    const bool same_on_purpose = key == "/train/optimizer/name" || key == "/data/tokenizer" ||
+                                 key == "/position/type" || key == "/position/band";
     if (!same_on_purpose && unusual.contains(key)) {
       EXPECT_NE(unusual[key], value) << key;
     }
@@ -114,6 +114,7 @@ TEST(JobConfigTest, DefaultsComeBack) {
 // Keys of jobs in older databases are hashes of this JSON, and their configurations lack the keys.
 TEST(JobConfigTest, WhatCameLaterIsOnlyThereWhereItIsSaid) {
   const Json json = ToJson(JobConfig{});
+  EXPECT_FALSE(json["model"].contains("mlp"));
   EXPECT_FALSE(json["position"].contains("switch"));
   EXPECT_FALSE(json["train"].contains("init_from"));
   for (const char* key : {"contexts", "positions", "document_lengths"}) {
@@ -276,6 +277,9 @@ TEST(ParameterCountTest, OfKnownModels) {
   ModelConfig normed = gemma;
   normed.qk_norm = true;
   EXPECT_EQ(ParameterCount(normed) - ParameterCount(gemma), 18 * 2 * 256);
+  ModelConfig plain = llama;
+  plain.mlp = "plain";
+  EXPECT_EQ(ParameterCount(llama) - ParameterCount(plain), int64_t{32} * 4096 * 14336);
 }
 
 }  // namespace

@@ -73,6 +73,8 @@ std::vector<Variant> Variants() {
       Shaped("qk_norm", [](ModelConfig& m) { m.qk_norm = true; }),
       Shaped("window", [](ModelConfig& m) { m.sliding_window = 3; }),
       Shaped("gemma", [](ModelConfig& m) { m.model_type = "gemma"; }),
+      Shaped("plain_mlp", [](ModelConfig& m) { m.mlp = "plain"; }),
+      Shaped("gemma_plain_mlp", [](ModelConfig& m) { m.model_type = "gemma", m.mlp = "plain"; }),
       Shaped("gemma_qk_norm", [](ModelConfig& m) { m.model_type = "gemma", m.qk_norm = true; }),
   };
   Variant mixed = Encoded("mixed_layers", {});

@@ -32,8 +32,9 @@ struct Made {
 };
 
 Made Make(const ModelConfig& config, int threads = 1, bool training = true, int rows = 4,
-          int length = 80, const PositionConfig& position = {}) {
-  auto backend = CreateBackend("cpu", threads);
+          int length = 80, const PositionConfig& position = {},
+          Precision precision = Precision::kFloat32) {
+  auto backend = CreateBackend("cpu", threads, precision);
   auto positions = ResolvePositions(position, config, length);
   EXPECT_TRUE(backend.ok() && positions.ok()) << positions.status();
   auto model = Model::Create(config, *positions, backend->get(), rows, length, training);
@@ -127,13 +128,36 @@ TEST(Model, MatricesHaveTheStandardDeviationAskedFor) {
   EXPECT_NEAR(std::sqrt(squares / 32000), 0.05, 0.05 * 4 / std::sqrt(2.0 * 32000));
 }
 
+Made MakeIn(Precision precision, int threads = 1, bool training = true) {
+  return Make(Small(), threads, training, 4, 80, {}, UsablePrecision("cpu", precision));
+}
+
+constexpr Precision kPrecisions[] = {Precision::kFloat32, Precision::kBf16};
+
 TEST(Model, TheSameStepsGiveTheSameBits) {
-  for (const int threads : {1, 2}) {
-    const Made one = Make(Small(), threads), two = Make(Small(), threads);
-    TrainSteps(one, 3);
-    TrainSteps(two, 3);
-    EXPECT_EQ(All(one, TensorKind::kWeight), All(two, TensorKind::kWeight));
+  for (const Precision precision : kPrecisions) {
+    for (const int threads : {1, 2}) {
+      const Made one = MakeIn(precision, threads), two = MakeIn(precision, threads);
+      TrainSteps(one, 3);
+      TrainSteps(two, 3);
+      EXPECT_EQ(All(one, TensorKind::kWeight), All(two, TensorKind::kWeight));
+    }
   }
+}
+
+TEST(Model, AnMlpWithoutAGateHasTwoMatrices) {
+  ModelConfig config = Small();
+  config.mlp = "plain";
+  const Made made = Make(config);
+  int64_t total = 0;
+  for (const Tensor& tensor : made->parameters()) {
+    int64_t count = 1;
+    for (const int64_t size : tensor.shape) count *= size;
+    total += count;
+    EXPECT_EQ(tensor.name.find("gate_proj"), std::string::npos) << tensor.name;
+  }
+  EXPECT_EQ(total, ParameterCount(config));
+  TrainSteps(made, 2);
 }
 
 // Save and Load carry everything that a step depends on.
@@ -177,7 +201,28 @@ TEST(Model, BatchesLeaveNothingBehind) {
 
 TEST(Model, EvaluationIsTheSameWithAndWithoutTraining) {
   const Batch batch = RandomBatch(4, 80);
-  EXPECT_EQ(Nll(Make(Small()), batch), Nll(Make(Small(), 1, /*training=*/false), batch));
+  for (const Precision precision : kPrecisions) {
+    EXPECT_EQ(Nll(MakeIn(precision), batch), Nll(MakeIn(precision, 1, /*training=*/false), batch));
+  }
+}
+
+// Several models take turns on one backend, also where it keeps their weights in another form.
+TEST(Model, AModelThatIsGoneLeavesNothingBehind) {
+  const Batch batch = RandomBatch(4, 80);
+  for (const Precision precision : kPrecisions) {
+    const Made first = MakeIn(precision);
+    const std::vector<float> nll = Nll(first, batch);
+    const auto positions = *ResolvePositions({}, Small(), 80);
+    for (const uint64_t seed : {2, 1}) {
+      auto other = Model::Create(Small(), positions, first.backend.get(), 4, 80, false);
+      ASSERT_TRUE(other.ok()) << other.status();
+      ASSERT_TRUE((*other)->InitializeWeights(seed).ok());
+      std::vector<float> theirs(batch.tokens.size());
+      ASSERT_TRUE((*other)->Evaluate(batch, theirs).ok());
+      EXPECT_EQ(theirs == nll, seed == 1);
+    }
+    EXPECT_EQ(Nll(first, batch), nll);
+  }
 }
 
 TEST(Model, MicroBatchesAddUp) {

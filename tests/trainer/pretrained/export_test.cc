@@ -108,7 +108,8 @@ TEST(ExportConfigTest, WhatItCannotSayIsRefusedThereAndKnownHere) {
   PositionConfig mixed;
   mixed.layers.resize(2);
   mixed.layers[1].type = "nope";
-  ModelConfig windowed = Small(), normed = Small();
+  ModelConfig windowed = Small(), normed = Small(), plain = Small();
+  plain.mlp = "plain";
   windowed.sliding_window = 16;
   normed.qk_norm = true;
   const std::vector<std::tuple<std::string, ModelConfig, PositionConfig>> cases = {
@@ -128,6 +129,7 @@ TEST(ExportConfigTest, WhatItCannotSayIsRefusedThereAndKnownHere) {
       {"layer to layer", Small(), mixed},
       {"sliding_window", windowed, {}},
       {"qk_norm", normed, {}},
+      {"model.mlp", plain, {}},
   };
   for (const auto& [words, model, position] : cases) {
     const ExportedConfig exported = ExportConfig(model, position, 64, -1);
@@ -138,6 +140,7 @@ TEST(ExportConfigTest, WhatItCannotSayIsRefusedThereAndKnownHere) {
     EXPECT_EQ(ReadBack(exported, true), *ResolvePositions(position, model, 64)) << words;
     const auto config = ParseHuggingFaceConfig(exported.json);
     EXPECT_EQ(config->model.qk_norm, model.qk_norm);
+    EXPECT_EQ(config->model.mlp, model.mlp);
   }
 }
 

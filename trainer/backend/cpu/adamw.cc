@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "trainer/backend/cpu/operations.h"
+#include "trainer/backend/cpu/scratch.h"
 
 namespace gyre::cpu {
 namespace {
@@ -16,14 +17,13 @@ double ClippedScale(const AdamW& op, double unscaled_norm) {
 }  // namespace
 
 void Norm2(Device& device, Reals x, int64_t count, Reals norm) {
+  const Norm2Scratch scratch(device.workspace.Carve(), device.threads());
   device.pool.Run([&](int thread) {
     const Range mine = Split({0, count}, device.threads(), thread, kLanes);
-    device.workspace.total(thread) =
-        device.kernels.sum_of_squares(Data(x) + mine.begin, mine.size());
+    *scratch.totals.Of(thread) = device.kernels.sum_of_squares(Data(x) + mine.begin, mine.size());
   });
   double squares = 0;
-  for (int thread = 0; thread < device.threads(); ++thread)
-    squares += device.workspace.total(thread);
+  for (int thread = 0; thread < device.threads(); ++thread) squares += *scratch.totals.Of(thread);
   *Data(norm) = static_cast<float>(std::sqrt(squares));
 }
 

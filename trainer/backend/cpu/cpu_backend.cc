@@ -1,12 +1,14 @@
 #include "trainer/backend/cpu/cpu_backend.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "trainer/backend/cpu/device.h"
 #include "trainer/backend/cpu/memory.h"
 #include "trainer/backend/cpu/operations.h"
 #include "trainer/backend/cpu/processor.h"
+#include "trainer/backend/cpu/scratch.h"
 
 namespace gyre {
 namespace {
@@ -25,7 +27,7 @@ BackendError AllocatePlace(int64_t count, Place<Tag>* place) {
   return {};
 }
 
-/// The fastest, or nullptr if `instruction_set` is not empty and not supported here.
+/// Of that name, or nullptr: not supported here. Empty: the fastest.
 const cpu::Kernels* SelectKernels(const std::string& instruction_set) {
   for (const cpu::Kernels* kernels : cpu::SupportedKernels()) {
     if (instruction_set.empty() || instruction_set == kernels->instruction_set) return kernels;
@@ -33,34 +35,90 @@ const cpu::Kernels* SelectKernels(const std::string& instruction_set) {
   return nullptr;
 }
 
+// What GYRE_INSTRUCTIONS allows.
+struct Allowed {
+  Status status;
+  std::string own;  // instruction set of our loops; empty: any
+
+  /// Before the first use of the library, whose limit is set here.
+  static const Allowed& Get() {
+    static const Allowed allowed = FromEnvironment();
+    return allowed;
+  }
+
+ private:
+  static Allowed FromEnvironment() {
+    const char* text = std::getenv("GYRE_INSTRUCTIONS");
+    if (text == nullptr || *text == '\0') return {};
+    const std::string name = text;
+    const std::string own = name == "amx" ? "avx512_bf16" : name;
+    if (SelectKernels(own) == nullptr) {
+      return {InvalidArgument("GYRE_INSTRUCTIONS=" + name +
+                              " is not supported by this processor or not one of amx, avx512_bf16, "
+                              "avx512, avx2, baseline"),
+              ""};
+    }
+    cpu::LimitProducts(name);
+    return {OkStatus(), own};
+  }
+};
+
+template <typename Element>
 class CpuBackend : public Backend {
  public:
   CpuBackend(std::unique_ptr<cpu::ThreadPool> pool, const cpu::Kernels& kernels)
-      : pool_(std::move(pool)), workspace_(pool_->size()), device_{*pool_, kernels, workspace_} {}
+      : pool_(std::move(pool)),
+        device_{{*pool_, kernels, workspace_}, cpu::KernelsOf(kernels, Element())} {}
 
   BackendError Allocate(int64_t count, Reals* place) override {
     return AllocatePlace<float>(count, place);
+  }
+  BackendError Allocate(int64_t count, Narrows* place) override {
+    return AllocatePlace<Element>(count, place);
   }
   BackendError Allocate(int64_t count, Ints* place) override {
     return AllocatePlace<int32_t>(count, place);
   }
   void Free(Reals place) override { cpu::FreeZeros(place.memory); }
+  void Free(Narrows place) override { cpu::FreeZeros(place.memory); }
   void Free(Ints place) override { cpu::FreeZeros(place.memory); }
-  BackendError Reserve(const WorkspaceShape& shape) override { return workspace_.Reserve(shape); }
+  BackendError Reserve(const WorkspaceShape& shape) override {
+    using namespace cpu;
+    return workspace_.Reserve(
+        std::max({Size<QkvScratch<Element>>(shape),
+                  Size<LinearScratch<Element>>(shape.heads * shape.head_dim, shape.hidden),
+                  Size<MlpScratch<Element>>(shape), Size<AttentionScratch<Element>>(shape),
+                  Size<CrossEntropyScratch<Element>>(shape), Size<NormScratch>(shape.hidden),
+                  Size<Norm2Scratch>()}));
+  }
 
   void Write(Reals to, std::span<const double> values) override {
     std::transform(values.begin(), values.end(), cpu::Data(to),
                    [](double value) { return static_cast<float>(value); });
   }
+  void Write(Narrows to, std::span<const double> values) override {
+    Element* out = cpu::Data<Element>(to);
+    for (const double value : values) {
+      const float real = static_cast<float>(value);
+      device_.narrow.narrow(&real, 1, out++);
+    }
+  }
   void Write(Ints to, std::span<const int32_t> values) override {
     std::copy(values.begin(), values.end(), cpu::Data(to));
   }
   BackendError Read(Reals from, std::span<double> values) override {
-    if (device_.product_failed) {
-      return {BackendError::Kind::kOutOfMemory, "a matrix product found no memory"};
-    }
-    if (!error_.ok()) return error_;
+    if (!Error().ok()) return Error();
     std::copy_n(cpu::Data(from), values.size(), values.begin());
+    return {};
+  }
+  BackendError Read(Narrows from, std::span<double> values) override {
+    if (!Error().ok()) return Error();
+    const Element* in = cpu::Data<Element>(from);
+    for (double& value : values) {
+      float real = 0;
+      device_.narrow.widen(in++, 1, &real);
+      value = real;
+    }
     return {};
   }
   void Zero(Reals place, int64_t count) override {
@@ -73,76 +131,113 @@ class CpuBackend : public Backend {
   }
   void NormForward(const Norm& op) override { cpu::NormForward(device_, op); }
   void NormBackward(const Norm& op, Reals dy, Reals dx, Reals d_weight) override {
-    if (Reserved({.hidden = op.hidden})) cpu::NormBackward(device_, op, dy, dx, d_weight);
+    if (Reserved<cpu::NormScratch>(op.hidden)) cpu::NormBackward(device_, op, dy, dx, d_weight);
   }
   void NormQkvForward(const NormQkv& op) override {
-    if (Reserved({.hidden = op.hidden})) cpu::NormQkvForward(device_, op);
+    if (Reserved<cpu::QkvScratch<Element>>(cpu::Shape(op))) cpu::NormQkvForward(device_, op);
   }
   void NormQkvBackward(const NormQkv& op, const NormQkvGradients& gradients) override {
-    if (Reserved({.hidden = op.hidden, .head_dim = op.head_dim})) {
+    if (Reserved<cpu::QkvScratch<Element>>(cpu::Shape(op)))
       cpu::NormQkvBackward(device_, op, gradients);
-    }
   }
   void AttentionForward(const Attention& op) override {
-    if (Reserved({.length = op.length})) cpu::AttentionForward(device_, op);
+    if (Reserved<cpu::AttentionScratch<Element>>(cpu::Shape(op)))
+      cpu::AttentionForward(device_, op);
   }
   void AttentionBackward(const Attention& op, const AttentionGradients& gradients) override {
-    if (Reserved({.length = op.length})) cpu::AttentionBackward(device_, op, gradients);
+    if (Reserved<cpu::AttentionScratch<Element>>(cpu::Shape(op)))
+      cpu::AttentionBackward(device_, op, gradients);
   }
   void LinearResidualForward(const LinearResidual& op) override {
-    cpu::LinearResidualForward(device_, op);
+    if (Reserved<cpu::LinearScratch<Element>>(op.inputs, op.outputs))
+      cpu::LinearResidualForward(device_, op);
   }
   void LinearResidualBackward(const LinearResidual& op,
                               const LinearResidualGradients& gradients) override {
-    cpu::LinearResidualBackward(device_, op, gradients);
+    if (Reserved<cpu::LinearScratch<Element>>(op.inputs, op.outputs))
+      cpu::LinearResidualBackward(device_, op, gradients);
   }
-  void NormGateUpForward(const NormGateUp& op) override {
-    if (Reserved({.hidden = op.hidden})) cpu::NormGateUpForward(device_, op);
+  void MlpForward(const Mlp& op) override {
+    if (Reserved<cpu::MlpScratch<Element>>(cpu::Shape(op))) cpu::MlpForward(device_, op);
   }
-  void NormGateUpBackward(const NormGateUp& op, const NormGateUpGradients& gradients) override {
-    if (Reserved({.hidden = op.hidden})) cpu::NormGateUpBackward(device_, op, gradients);
+  void MlpBackward(const Mlp& op, const MlpGradients& gradients) override {
+    if (Reserved<cpu::MlpScratch<Element>>(cpu::Shape(op)))
+      cpu::MlpBackward(device_, op, gradients);
   }
   void LinearCrossEntropyForward(const LinearCrossEntropy& op) override {
-    if (Reserved({.vocab = op.vocab})) cpu::LinearCrossEntropyRows(device_, op, nullptr);
+    if (Reserved<cpu::CrossEntropyScratch<Element>>(cpu::Shape(op)))
+      cpu::LinearCrossEntropyForward(device_, op);
   }
   void LinearCrossEntropyForwardBackward(const LinearCrossEntropy& op,
                                          const LinearCrossEntropyGradients& gradients) override {
-    if (Reserved({.vocab = op.vocab})) cpu::LinearCrossEntropyRows(device_, op, &gradients);
+    if (Reserved<cpu::CrossEntropyScratch<Element>>(cpu::Shape(op)))
+      cpu::LinearCrossEntropyForwardBackward(device_, op, gradients);
   }
   void Linear(int64_t tokens, int inputs, int outputs, Reals x, Reals weight, Reals y) override {
-    cpu::Linear(device_, tokens, inputs, outputs, x, weight, y);
+    if (Reserved<cpu::LinearScratch<Element>>(outputs, inputs)) {
+      cpu::Linear(device_, tokens, inputs, outputs, x, weight, y);
+    }
   }
-  void Norm2(Reals x, int64_t count, Reals norm) override { cpu::Norm2(device_, x, count, norm); }
+  void Norm2(Reals x, int64_t count, Reals norm) override {
+    if (Reserved<cpu::Norm2Scratch>()) cpu::Norm2(device_, x, count, norm);
+  }
   void AdamWStep(const AdamW& op) override { cpu::AdamWStep(device_, op); }
 
  private:
-  bool Reserved(const WorkspaceShape& shape) {
-    if (!workspace_.Covers(shape) && error_.ok()) {
-      error_ = {BackendError::Kind::kDevice, "an operation is larger than the workspace reserved"};
-    }
+  // A caller that has planned with Reserve never allocates here. Without memory the operation is
+  // left out.
+  template <typename Scratch, typename... Shapes>
+  bool Reserved(const Shapes&... shapes) {
+    if (error_.ok()) error_ = workspace_.Reserve(Size<Scratch>(shapes...));
     return error_.ok();
+  }
+  template <typename Scratch, typename... Shapes>
+  int64_t Size(const Shapes&... shapes) const {
+    return Scratch(cpu::Carver(), shapes..., device_.threads()).size;
+  }
+  const BackendError& Error() {
+    if (device_.product_failed && error_.ok()) {
+      error_ = {BackendError::Kind::kOutOfMemory, "a matrix product found no memory"};
+    }
+    return error_;
   }
 
   std::unique_ptr<cpu::ThreadPool> pool_;
   cpu::Workspace workspace_;
-  cpu::Device device_;
+  cpu::NarrowDevice<Element> device_;
   BackendError error_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> CreateCpuBackend(int threads, const std::string& instruction_set) {
-  if (threads < 1) return InvalidArgument("a backend needs at least one thread");
-  const cpu::Kernels* kernels = SelectKernels(instruction_set);
+Result<std::unique_ptr<Backend>> CreateCpuBackend(const CpuOptions& options) {
+  if (options.threads < 1) return InvalidArgument("a backend needs at least one thread");
+  GYRE_RETURN_IF_ERROR(Allowed::Get().status);
+  const cpu::Kernels* kernels =
+      SelectKernels(options.instruction_set.empty() ? Allowed::Get().own : options.instruction_set);
   if (kernels == nullptr) {
-    return InvalidArgument("this processor has no instruction set '" + instruction_set + "'");
+    return InvalidArgument("this processor has no instruction set '" + options.instruction_set +
+                           "'");
   }
-  GYRE_ASSIGN_OR_RETURN(std::unique_ptr<cpu::ThreadPool> pool, cpu::ThreadPool::Create(threads));
-  return std::unique_ptr<Backend>(new CpuBackend(std::move(pool), *kernels));
+  const bool bf16 = options.precision == Precision::kBf16;
+  if (bf16 && !CpuSupportsBf16()) {
+    return Unimplemented("this processor has no instructions for bf16");
+  }
+  GYRE_ASSIGN_OR_RETURN(auto pool, cpu::ThreadPool::Create(options.threads));
+  if (bf16) return std::unique_ptr<Backend>(new CpuBackend<cpu::Bf16>(std::move(pool), *kernels));
+  return std::unique_ptr<Backend>(new CpuBackend<float>(std::move(pool), *kernels));
 }
 
-std::string CpuInstructionSet() { return SelectKernels("")->instruction_set; }
+bool CpuSupportsBf16() {
+  Allowed::Get();
+  return cpu::SupportsBf16();
+}
 
-std::string CpuLibraries() { return cpu::MatrixProductLibrary(); }
+std::string CpuInstructionSet() { return SelectKernels(Allowed::Get().own)->instruction_set; }
+
+std::string CpuLibraries() {
+  Allowed::Get();
+  return cpu::MatrixProductLibrary();
+}
 
 }  // namespace gyre

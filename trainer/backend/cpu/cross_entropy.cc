@@ -2,45 +2,87 @@
 
 #include "trainer/backend/cpu/linear.h"
 #include "trainer/backend/cpu/operations.h"
+#include "trainer/backend/cpu/scratch.h"
 
 namespace gyre::cpu {
+namespace {
 
-void LinearCrossEntropyRows(Device& device, const LinearCrossEntropy& op,
-                            const LinearCrossEntropyGradients* g) {
-  const int threads = device.threads();
-  const int64_t stride = Workspace::LogitStride(op.vocab);
-  const int64_t block_rows = threads * Workspace::LogitRows(op.vocab);
-  float* logits = device.workspace.logits();
-  for (int64_t n = 0; n < op.tokens; n += block_rows) {
-    const Range block{n, std::min(n + block_rows, op.tokens)};
-    device.pool.Run([&](int thread) {
-      const Range rows = Split(block, threads, thread);
-      if (rows.size() == 0) return;
-      float* mine = logits + (rows.begin - block.begin) * stride;
-      device.Multiply({.m = rows.size(),
-                       .n = op.vocab,
-                       .k = op.hidden,
-                       .a = {Data(op.x) + rows.begin * op.hidden, op.hidden},
-                       .b = {Data(op.weight), op.hidden, /*transposed=*/true},
-                       .c = mine,
-                       .c_stride = stride});
-      const auto cross_entropy =
-          g != nullptr ? device.kernels.cross_entropy_gradient : device.kernels.cross_entropy;
-      cross_entropy({mine, stride, rows.size(), op.vocab, Data(op.targets) + rows.begin},
-                    Data(op.nll) + rows.begin);
-      if (g == nullptr) return;
-      device.Multiply({.m = rows.size(),
-                       .n = op.hidden,
-                       .k = op.vocab,
-                       .a = {mine, stride},
-                       .b = {Data(op.weight), op.hidden},
-                       .c = Data(g->dx) + rows.begin * op.hidden,
-                       .c_stride = op.hidden});
-    });
-    if (g == nullptr) continue;
-    AddWeightGradient(device, block.size(), op.hidden, op.vocab, logits, stride,
-                      Data(op.x) + n * op.hidden, Data(g->d_weight));
-  }
+template <typename Narrow>
+using Scratch = CrossEntropyScratch<Narrow>;
+
+// The weights (RoundUp(V), C): those of tokens that do not exist are 0.
+template <typename Narrow>
+const float* Padded(const LinearCrossEntropy& op, const Scratch<Narrow>& scratch) {
+  if (scratch.padded == nullptr) return Data(op.weight);
+  const int64_t count = int64_t{op.vocab} * op.hidden;
+  std::copy_n(Data(op.weight), count, scratch.padded);
+  std::fill_n(scratch.padded + count, RoundUp(op.vocab) * op.hidden - count, 0.0f);
+  return scratch.padded;
 }
+
+// Assigns the logits of some rows, the first of which is row `at` of the scratch memory.
+template <typename Narrow>
+LogitRows Logits(NarrowDevice<Narrow>& device, const LinearCrossEntropy& op,
+                 const Scratch<Narrow>& scratch, const PackedMatrix<Narrow>& form, Range rows,
+                 int64_t at) {
+  const int64_t stride = RoundUp(op.vocab);
+  Narrow* x = scratch.x + at * op.hidden;
+  float* logits = scratch.logits + at * stride;
+  device.narrow.narrow(Data(op.x) + rows.begin * op.hidden, rows.size() * op.hidden, x);
+  MultiplyRows(device, rows.size(), x, form, logits);
+  return {logits, stride, rows.size(), op.vocab, Data(op.targets) + rows.begin};
+}
+
+}  // namespace
+
+template <typename Narrow>
+void LinearCrossEntropyForward(NarrowDevice<Narrow>& device, const LinearCrossEntropy& op) {
+  const Scratch<Narrow> scratch(device.workspace.Carve(), Shape(op), device.threads());
+  const auto form = ForwardForm(Padded(op, scratch), RoundUp(op.vocab), op.hidden, scratch.forward);
+  device.pool.Run([&](int thread) { device.Pack(form, thread); });
+  const int64_t most = LogitRowsPerThread(op.vocab);
+  ForRows(device, op.tokens, [&](Range rows, int thread) {
+    for (int64_t n = rows.begin; n < rows.end; n += most) {
+      const Range some{n, std::min(n + most, rows.end)};
+      device.kernels.cross_entropy(Logits(device, op, scratch, form, some, thread * most),
+                                   Data(op.nll) + n);
+    }
+  });
+}
+
+template <typename Narrow>
+void LinearCrossEntropyForwardBackward(NarrowDevice<Narrow>& device, const LinearCrossEntropy& op,
+                                       const LinearCrossEntropyGradients& g) {
+  const Scratch<Narrow> scratch(device.workspace.Carve(), Shape(op), device.threads());
+  const int64_t stride = RoundUp(op.vocab);
+  const float* weight = Padded(op, scratch);
+  const auto forward = ForwardForm(weight, stride, op.hidden, scratch.forward);
+  const auto backward = BackwardForm(weight, stride, op.hidden, scratch.backward);
+  device.pool.Run([&](int thread) {
+    device.Pack(forward, thread);
+    device.Pack(backward, thread);
+  });
+  ForBlocks(
+      device, op.tokens, LogitRowsPerThread(op.vocab),
+      [&](const BlockRows& mine, int) {
+        const Range rows = mine.rows;
+        const LogitRows logits = Logits(device, op, scratch, forward, rows, mine.at);
+        Narrow* d_logits = scratch.d_logits + mine.at * stride;
+        device.narrow.cross_entropy_gradient(logits, d_logits, Data(op.nll) + rows.begin);
+        mine.Transpose(device, d_logits, stride, scratch.d_transposed);
+        MultiplyRows(device, rows.size(), d_logits, backward, Data(g.dx) + rows.begin * op.hidden);
+      },
+      [&](Range block, int thread) {
+        AddWeightGradient(device, thread, block.size(), op.vocab, op.hidden, scratch.d_transposed,
+                          scratch.x, Data(g.d_weight));
+      });
+}
+
+#define GYRE_INSTANTIATE(Narrow)                                                             \
+  template void LinearCrossEntropyForward(NarrowDevice<Narrow>&, const LinearCrossEntropy&); \
+  template void LinearCrossEntropyForwardBackward(                                           \
+      NarrowDevice<Narrow>&, const LinearCrossEntropy&, const LinearCrossEntropyGradients&);
+GYRE_INSTANTIATE(float)
+GYRE_INSTANTIATE(Bf16)
 
 }  // namespace gyre::cpu

@@ -1,7 +1,8 @@
 #pragma once
 
 // What an operation of the CPU backend computes with: threads, kernels, scratch memory. Operations
-// are free functions (operations.h) that take a Device; they allocate nothing.
+// are free functions (operations.h) that take a Device; they allocate nothing. Narrow is what
+// products multiply: float, or Bf16.
 
 #include <atomic>
 
@@ -17,16 +18,39 @@ struct Device {
   ThreadPool& pool;
   const Kernels& kernels;
   Workspace& workspace;
-  std::atomic<bool> product_failed{false};
 
   int threads() const { return pool.size(); }
-  void Multiply(const MatrixProduct& product) {
+};
+
+template <typename Narrow>
+struct NarrowDevice : Device {
+  const NarrowKernels<Narrow>& narrow;
+  std::atomic<bool> product_failed{false};
+
+  template <typename In, typename Out>
+  void Multiply(const MatrixProduct<In, Out>& product) {
     if (!cpu::Multiply(product)) product_failed.store(true, std::memory_order_relaxed);
   }
+  void Pack(const PackedMatrix<Narrow>& matrix, int thread) {
+    if (!cpu::Pack(matrix, thread, threads())) {
+      product_failed.store(true, std::memory_order_relaxed);
+    }
+  }
 };
+
+inline const NarrowKernels<float>& KernelsOf(const Kernels& kernels, float) {
+  return kernels.to_float;
+}
+inline const NarrowKernels<Bf16>& KernelsOf(const Kernels& kernels, Bf16) {
+  return kernels.to_bf16;
+}
 
 /// The elements of a place: memory is the machine's own.
 inline float* Data(Reals place) { return static_cast<float*>(place.memory) + place.offset; }
 inline int32_t* Data(Ints place) { return static_cast<int32_t*>(place.memory) + place.offset; }
+template <typename Element>
+Element* Data(Narrows place) {
+  return static_cast<Element*>(place.memory) + place.offset;
+}
 
 }  // namespace gyre::cpu

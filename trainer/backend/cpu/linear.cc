@@ -3,83 +3,67 @@
 #include <cstring>
 
 #include "trainer/backend/cpu/operations.h"
+#include "trainer/backend/cpu/scratch.h"
 
 namespace gyre::cpu {
 
-void MultiplyRows(Device& device, int64_t rows, int inputs, int outputs, const float* x,
-                  const float* weight, float* y, bool add) {
-  device.Multiply({.m = rows,
-                   .n = outputs,
-                   .k = inputs,
-                   .a = {x, inputs},
-                   .b = {weight, inputs, /*transposed=*/true},
-                   .c = y,
-                   .c_stride = outputs,
-                   .add = add});
+// For looking at single logits; never in a training step.
+template <typename Narrow>
+void Linear(NarrowDevice<Narrow>& device, int64_t tokens, int inputs, int outputs, Reals x,
+            Reals weight, Reals y) {
+  const LinearScratch<Narrow> scratch(device.workspace.Carve(), outputs, inputs, device.threads());
+  const auto form = ForwardForm(Data(weight), outputs, inputs, scratch.weight);
+  device.pool.Run([&](int thread) { device.Pack(form, thread); });
+  for (int64_t n = 0; n < tokens; ++n) {
+    device.narrow.narrow(Data(x) + n * inputs, inputs, scratch.dy);
+    MultiplyRows(device, 1, scratch.dy, form, Data(y) + n * outputs);
+  }
 }
 
-void MultiplyRowsBack(Device& device, int64_t rows, int inputs, int outputs, const float* dy,
-                      const float* weight, float* dx) {
-  device.Multiply({.m = rows,
-                   .n = inputs,
-                   .k = outputs,
-                   .a = {dy, outputs},
-                   .b = {weight, inputs},
-                   .c = dx,
-                   .c_stride = inputs});
-}
-
-void AddWeightGradient(Device& device, int64_t rows, int inputs, int outputs, const float* dy,
-                       int64_t dy_stride, const float* x, float* d_weight) {
-  device.pool.Run([&](int thread) {
-    Range o{0, outputs}, i{0, inputs};
-    Range& longer = outputs >= inputs ? o : i;
-    longer = Split(longer, device.threads(), thread, kLanes);
-    if (longer.size() == 0) return;
-    device.Multiply({.m = o.size(),
-                     .n = i.size(),
-                     .k = rows,
-                     .a = {dy + o.begin, dy_stride, /*transposed=*/true},
-                     .b = {x + i.begin, inputs},
-                     .c = d_weight + o.begin * inputs + i.begin,
-                     .c_stride = inputs,
-                     .add = true});
-  });
-}
-
-void Linear(Device& device, int64_t tokens, int inputs, int outputs, Reals x, Reals weight,
-            Reals y) {
-  device.pool.Run([&](int thread) {
-    const Range rows = Split({0, tokens}, device.threads(), thread);
-    if (rows.size() == 0) return;
-    MultiplyRows(device, rows.size(), inputs, outputs, Data(x) + rows.begin * inputs, Data(weight),
-                 Data(y) + rows.begin * outputs);
-  });
-}
-
-void LinearResidualForward(Device& device, const LinearResidual& op) {
-  device.pool.Run([&](int thread) {
-    const Range rows = Split({0, op.tokens}, device.threads(), thread);
-    if (rows.size() == 0) return;
+template <typename Narrow>
+void LinearResidualForward(NarrowDevice<Narrow>& device, const LinearResidual& op) {
+  const LinearScratch<Narrow> scratch(device.workspace.Carve(), op.inputs, op.outputs,
+                                      device.threads());
+  const auto form = ForwardForm(Data(op.weight), op.outputs, op.inputs, scratch.weight);
+  device.pool.Run([&](int thread) { device.Pack(form, thread); });
+  ForRows(device, op.tokens, [&](Range rows, int) {
     float* y = Data(op.y) + rows.begin * op.outputs;
     std::memcpy(y, Data(op.residual) + rows.begin * op.outputs,
                 static_cast<size_t>(rows.size() * op.outputs) * sizeof(float));
-    MultiplyRows(device, rows.size(), op.inputs, op.outputs, Data(op.x) + rows.begin * op.inputs,
-                 Data(op.weight), y, /*add=*/true);
+    MultiplyRows(device, rows.size(), Data<Narrow>(op.x) + rows.begin * op.inputs, form, y,
+                 /*add=*/true);
   });
 }
 
-void LinearResidualBackward(Device& device, const LinearResidual& op,
+template <typename Narrow>
+void LinearResidualBackward(NarrowDevice<Narrow>& device, const LinearResidual& op,
                             const LinearResidualGradients& g) {
-  device.pool.Run([&](int thread) {
-    const Range rows = Split({0, op.tokens}, device.threads(), thread);
-    if (rows.size() == 0) return;
-    MultiplyRowsBack(device, rows.size(), op.inputs, op.outputs,
-                     Data(g.dy) + rows.begin * op.outputs, Data(op.weight),
-                     Data(g.dx) + rows.begin * op.inputs);
-  });
-  AddWeightGradient(device, op.tokens, op.inputs, op.outputs, Data(g.dy), op.outputs, Data(op.x),
-                    Data(g.d_weight));
+  const LinearScratch<Narrow> scratch(device.workspace.Carve(), op.inputs, op.outputs,
+                                      device.threads());
+  const auto form = BackwardForm(Data(op.weight), op.outputs, op.inputs, scratch.weight);
+  device.pool.Run([&](int thread) { device.Pack(form, thread); });
+  ForBlocks(
+      device, op.tokens, kRowsPerThread,
+      [&](const BlockRows& mine, int) {
+        const Range rows = mine.rows;
+        Narrow* dy = scratch.dy + mine.at * op.outputs;
+        device.narrow.narrow(Data(g.dy) + rows.begin * op.outputs, rows.size() * op.outputs, dy);
+        mine.Transpose(device, dy, op.outputs, scratch.dy_transposed);
+        MultiplyRows(device, rows.size(), dy, form, Data<Narrow>(g.dx) + rows.begin * op.inputs);
+      },
+      [&](Range block, int thread) {
+        AddWeightGradient(device, thread, block.size(), op.outputs, op.inputs,
+                          scratch.dy_transposed, Data<Narrow>(op.x) + block.begin * op.inputs,
+                          Data(g.d_weight));
+      });
 }
+
+#define GYRE_INSTANTIATE(Narrow)                                                       \
+  template void Linear(NarrowDevice<Narrow>&, int64_t, int, int, Reals, Reals, Reals); \
+  template void LinearResidualForward(NarrowDevice<Narrow>&, const LinearResidual&);   \
+  template void LinearResidualBackward(NarrowDevice<Narrow>&, const LinearResidual&,   \
+                                       const LinearResidualGradients&);
+GYRE_INSTANTIATE(float)
+GYRE_INSTANTIATE(Bf16)
 
 }  // namespace gyre::cpu

@@ -1,13 +1,52 @@
+#include <cmath>
+#include <cstring>
+
 #include "trainer/backend/cpu/matrix_product.h"
 #include "trainer/backend/cpu/processor.h"
+#include "trainer/backend/cpu/thread_pool.h"
 
 namespace gyre::cpu {
 
-bool Multiply(const MatrixProduct& product) {
+// A packed matrix lies row by row. Without a library nothing is gained by Bf16.
+template <>
+bool Multiply(const MatrixProduct<float, float>& product) {
   static const Kernels& kernels = *SupportedKernels().front();
-  kernels.multiply(product);
+  MatrixProduct<float, float> plain = product;
+  if (plain.b.layout == Layout::kPacked) plain.b = {product.b.data, product.n, Layout::kRows};
+  kernels.multiply(plain);
   return true;
 }
+template <>
+bool Multiply(const MatrixProduct<Bf16, float>&) {
+  return false;
+}
+template <>
+bool Multiply(const MatrixProduct<Bf16, Bf16>&) {
+  return false;
+}
+
+int64_t PackedSize(int64_t k, int64_t n) { return k * n; }
+
+template <>
+bool Pack(const PackedMatrix<float>& b, int part, int parts) {
+  const Range rows = Split({0, b.k}, parts, part);
+  const bool transposed = b.source.layout == Layout::kTransposed;
+  for (int64_t i = rows.begin; i < rows.end; ++i) {
+    for (int64_t j = 0; j < b.n; ++j) {
+      b.packed[i * b.n + j] =
+          b.source.data[transposed ? j * b.source.stride + i : i * b.source.stride + j];
+    }
+  }
+  return true;
+}
+template <>
+bool Pack(const PackedMatrix<Bf16>&, int, int) {
+  return false;
+}
+
+bool SupportsBf16() { return false; }
+
+void LimitProducts(const std::string&) {}
 
 std::string MatrixProductLibrary() { return "no library"; }
 

@@ -1,5 +1,6 @@
+#include "trainer/backend/cpu/linear.h"
 #include "trainer/backend/cpu/operations.h"
-#include "trainer/backend/cpu/thread_sums.h"
+#include "trainer/backend/cpu/scratch.h"
 
 namespace gyre::cpu {
 namespace {
@@ -13,20 +14,21 @@ NormRows Rows(const Norm& op, Range rows) {
 void NormForward(Device& device, const Norm& op) {
   device.pool.Run([&](int thread) {
     const Range rows = Split({0, op.tokens}, device.threads(), thread);
-    device.kernels.normalize(Rows(op, rows), Data(op.y) + rows.begin * op.hidden,
-                             Data(op.inverse_rms) + rows.begin);
+    device.kernels.to_float.normalize(Rows(op, rows), Data(op.y) + rows.begin * op.hidden,
+                                      Data(op.inverse_rms) + rows.begin);
   });
 }
 
 void NormBackward(Device& device, const Norm& op, Reals dy, Reals dx, Reals d_weight) {
-  const ThreadSums sums(device, 0, op.hidden);
+  const NormScratch scratch(device.workspace.Carve(), op.hidden, device.threads());
+  ZeroSums(device, scratch.sums, op.hidden);
   device.pool.Run([&](int thread) {
     const Range rows = Split({0, op.tokens}, device.threads(), thread);
     const int64_t at = rows.begin * op.hidden;
     device.kernels.normalize_backward_assign(Rows(op, rows), Data(op.inverse_rms) + rows.begin,
-                                             Data(dy) + at, Data(dx) + at, sums.Of(thread));
+                                             Data(dy) + at, Data(dx) + at, scratch.sums.Of(thread));
   });
-  sums.AddTo(Data(d_weight));
+  AddSums(device, scratch.sums, 0, op.hidden, Data(d_weight));
 }
 
 }  // namespace gyre::cpu

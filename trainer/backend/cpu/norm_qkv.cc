@@ -1,28 +1,22 @@
-#include "trainer/backend/cpu/norm_linear.h"
+#include "trainer/backend/cpu/linear.h"
 #include "trainer/backend/cpu/operations.h"
+#include "trainer/backend/cpu/scratch.h"
 
 namespace gyre::cpu {
 namespace {
 
-NormLinear LinearPart(const NormQkv& op) {
-  return {.tokens = int64_t{op.rows} * op.length,
-          .hidden = op.hidden,
-          .outputs = (op.heads + 2 * op.kv_heads) * op.head_dim,
-          .kind = op.kind,
-          .x = Data(op.x),
-          .norm_weight = Data(op.norm_weight),
-          .weight = Data(op.weight),
-          .inverse_rms = Data(op.inverse_rms),
-          .y = Data(op.qkv)};
+int64_t Width(const NormQkv& op) { return int64_t{op.heads + 2 * op.kv_heads} * op.head_dim; }
+
+NormRows Normed(const NormQkv& op, Range rows) {
+  return {Data(op.x) + rows.begin * op.hidden, Data(op.norm_weight), rows.size(), op.hidden,
+          op.kind};
 }
 
-RotatedRows Rotated(const NormQkv& op, Range rows, float* qkv) {
+RotatedRows Rotated(const NormQkv& op, Range rows) {
   const RotationTable& table = *op.rotation;
-  const int64_t stride = int64_t{op.heads + 2 * op.kv_heads} * op.head_dim;
-  return {.x = qkv + rows.begin * stride,
-          .stride = stride,
-          .heads = op.heads + op.kv_heads,
+  return {.heads = op.heads + op.kv_heads,
           .head_dim = op.head_dim,
+          .width = static_cast<int>(Width(op)),
           .first = rows.begin,
           .count = rows.size(),
           .length = op.length,
@@ -33,70 +27,117 @@ RotatedRows Rotated(const NormQkv& op, Range rows, float* qkv) {
           .sine = Data(table.sine)};
 }
 
-// The queries or the keys of one token, before their norm.
-struct RawHeads {
-  RawHeads(const NormQkv& op, int64_t token, bool keys) {
-    const int turned = op.heads + op.kv_heads, first = keys ? op.heads : 0;
-    offset = first * op.head_dim;
-    inverse_rms = Data(op.qk_inverse_rms) + token * turned + first;
-    raw = Data(op.raw_qk) + (token * turned + first) * op.head_dim;
-    norm = {raw, Data(keys ? op.k_norm : op.q_norm), keys ? op.kv_heads : op.heads, op.head_dim,
-            NormKind{op.kind.epsilon, false}};
+// The queries or the keys of one token.
+struct Heads {
+  Heads(const NormQkv& op, bool keys)
+      : first(keys ? op.heads : 0),
+        count(keys ? op.kv_heads : op.heads),
+        norm_weight(Data(keys ? op.k_norm : op.q_norm)) {}
+
+  NormRows Norm(const NormQkv& op, const float* x) const {
+    return {x, norm_weight, count, op.head_dim, NormKind{op.kind.epsilon, false}};
   }
-  int offset;  // in the token's qkv
-  float* raw;
-  float* inverse_rms;
-  NormRows norm;
+  int first, count;
+  const float* norm_weight;
 };
 
-void NormHeads(Device& device, const NormQkv& op, Range rows) {
-  const int64_t width = int64_t{op.heads + 2 * op.kv_heads} * op.head_dim;
-  for (int64_t n = rows.begin; n < rows.end; ++n) {
+// raw (rows, width): queries and keys are normed where they are; raw_qk keeps what they were.
+template <typename Narrow>
+void NormHeads(NarrowDevice<Narrow>& device, const NormQkv& op, Range rows, float* raw) {
+  const int turned = op.heads + op.kv_heads;
+  for (int64_t n = rows.begin; n < rows.end; ++n, raw += Width(op)) {
+    device.narrow.narrow(raw, turned * op.head_dim,
+                         Data<Narrow>(op.raw_qk) + n * turned * op.head_dim);
     for (const bool keys : {false, true}) {
-      const RawHeads heads(op, n, keys);
-      float* x = Data(op.qkv) + n * width + heads.offset;
-      std::copy_n(x, heads.norm.rows * op.head_dim, heads.raw);
-      device.kernels.normalize(heads.norm, x, heads.inverse_rms);
+      const Heads heads(op, keys);
+      float* x = raw + heads.first * op.head_dim;
+      device.kernels.to_float.normalize(heads.Norm(op, x), x,
+                                        Data(op.qk_inverse_rms) + n * turned + heads.first);
     }
   }
 }
 
-// d_sums (2 head_dim): of the q_norm, then of the k_norm.
-void NormHeadsBackward(Device& device, const NormQkv& op, Range rows, float* d_qkv, float* d_sums) {
-  const int64_t width = int64_t{op.heads + 2 * op.kv_heads} * op.head_dim;
-  for (int64_t n = rows.begin; n < rows.end; ++n) {
+// d (rows, width) becomes the gradient before the norm. x is scratch for one token's heads; d_sums
+// (2 head_dim): of the q_norm, then of the k_norm.
+template <typename Narrow>
+void NormHeadsBackward(NarrowDevice<Narrow>& device, const NormQkv& op, Range rows, float* d,
+                       float* x, float* d_sums) {
+  const int turned = op.heads + op.kv_heads;
+  for (int64_t n = rows.begin; n < rows.end; ++n, d += Width(op)) {
+    device.narrow.widen(Data<Narrow>(op.raw_qk) + n * turned * op.head_dim, turned * op.head_dim,
+                        x);
     for (const bool keys : {false, true}) {
-      const RawHeads heads(op, n, keys);
-      float* dx = d_qkv + n * width + heads.offset;
-      device.kernels.normalize_backward_assign(heads.norm, heads.inverse_rms, dx, dx,
-                                               d_sums + (keys ? op.head_dim : 0));
+      const Heads heads(op, keys);
+      const int at = heads.first * op.head_dim;
+      device.kernels.normalize_backward_assign(heads.Norm(op, x + at),
+                                               Data(op.qk_inverse_rms) + n * turned + heads.first,
+                                               d + at, d + at, d_sums + (keys ? op.head_dim : 0));
     }
   }
 }
 
 }  // namespace
 
-void NormQkvForward(Device& device, const NormQkv& op) {
-  NormLinearForward(device, LinearPart(op), [&](Range rows) {
-    if (op.q_norm) NormHeads(device, op, rows);
-    device.kernels.rotate(Rotated(op, rows, Data(op.qkv)));
+template <typename Narrow>
+void NormQkvForward(NarrowDevice<Narrow>& device, const NormQkv& op) {
+  const QkvScratch<Narrow> scratch(device.workspace.Carve(), Shape(op), device.threads());
+  const int64_t width = Width(op);
+  const auto weight = ForwardForm(Data(op.weight), width, op.hidden, scratch.weight);
+  device.pool.Run([&](int thread) { device.Pack(weight, thread); });
+  ForRows(device, op.rows * int64_t{op.length}, [&](Range rows, int thread) {
+    const int64_t mine = thread * kRowsPerThread;
+    Narrow* normed = scratch.normed + mine * op.hidden;
+    float* raw = scratch.raw + mine * width;
+    device.narrow.normalize(Normed(op, rows), normed, Data(op.inverse_rms) + rows.begin);
+    MultiplyRows(device, rows.size(), normed, weight, raw);
+    if (op.q_norm) NormHeads(device, op, rows, raw);
+    device.narrow.rotate(Rotated(op, rows), raw, Data<Narrow>(op.qkv) + rows.begin * width);
   });
 }
 
-void NormQkvBackward(Device& device, const NormQkv& op, const NormQkvGradients& g) {
-  float* d_qkv = Data(g.d_qkv);
-  const ThreadSums q_sums(device, op.hidden, op.head_dim);
-  const ThreadSums k_sums(device, op.hidden + op.head_dim, op.head_dim);
-  NormLinearBackward(device, LinearPart(op), d_qkv, Data(g.dx), Data(g.d_norm_weight),
-                     Data(g.d_weight), [&](Range rows, int thread) {
-                       device.kernels.rotate_back(Rotated(op, rows, d_qkv));
-                       if (op.q_norm) {
-                         NormHeadsBackward(device, op, rows, d_qkv, q_sums.Of(thread));
-                       }
-                     });
+template <typename Narrow>
+void NormQkvBackward(NarrowDevice<Narrow>& device, const NormQkv& op, const NormQkvGradients& g) {
+  const QkvScratch<Narrow> scratch(device.workspace.Carve(), Shape(op), device.threads());
+  const int64_t width = Width(op);
+  const auto weight = BackwardForm(Data(op.weight), width, op.hidden, scratch.weight);
+  device.pool.Run([&](int thread) { device.Pack(weight, thread); });
+  ZeroSums(device, scratch.sums, op.hidden + 2 * op.head_dim);
+  ForBlocks(
+      device, op.rows * int64_t{op.length}, kRowsPerThread,
+      [&](const BlockRows& mine, int thread) {
+        const Range rows = mine.rows;
+        const int64_t at = mine.at;
+        Narrow* normed = scratch.normed + at * op.hidden;
+        Narrow* d_qkv = Data<Narrow>(g.d_qkv) + rows.begin * width;
+        float* raw = scratch.raw + at * width;
+        float* d_normed = scratch.d_normed + at * op.hidden;
+        float* sums = scratch.sums.Of(thread);
+        const float* inverse_rms = Data(op.inverse_rms) + rows.begin;
+        device.narrow.rotate_back(Rotated(op, rows), d_qkv, raw);
+        if (op.q_norm) {
+          NormHeadsBackward(device, op, rows, raw, scratch.heads.Of(thread), sums + op.hidden);
+        }
+        device.narrow.narrow(raw, rows.size() * width, d_qkv);
+        mine.Transpose(device, d_qkv, width, scratch.d_transposed);
+        device.narrow.normalize_again(Normed(op, rows), inverse_rms, normed);
+        MultiplyRows(device, rows.size(), d_qkv, weight, d_normed);
+        device.kernels.normalize_backward_add(Normed(op, rows), inverse_rms, d_normed,
+                                              Data(g.dx) + rows.begin * op.hidden, sums);
+      },
+      [&](Range block, int thread) {
+        AddWeightGradient(device, thread, block.size(), width, op.hidden, scratch.d_transposed,
+                          scratch.normed, Data(g.d_weight));
+      });
+  AddSums(device, scratch.sums, 0, op.hidden, Data(g.d_norm_weight));
   if (!op.q_norm) return;
-  q_sums.AddTo(Data(g.d_q_norm));
-  k_sums.AddTo(Data(g.d_k_norm));
+  AddSums(device, scratch.sums, op.hidden, op.head_dim, Data(g.d_q_norm));
+  AddSums(device, scratch.sums, op.hidden + op.head_dim, op.head_dim, Data(g.d_k_norm));
 }
+
+#define GYRE_INSTANTIATE(Narrow)                                       \
+  template void NormQkvForward(NarrowDevice<Narrow>&, const NormQkv&); \
+  template void NormQkvBackward(NarrowDevice<Narrow>&, const NormQkv&, const NormQkvGradients&);
+GYRE_INSTANTIATE(float)
+GYRE_INSTANTIATE(Bf16)
 
 }  // namespace gyre::cpu

@@ -13,9 +13,16 @@ Kernels Table();
 namespace avx512 {
 Kernels Table();
 }
+namespace avx512_bf16 {
+Kernels Table();
+}
 
 std::vector<const Kernels*> SupportedKernels() {
   std::vector<const Kernels*> supported;
+  if (__builtin_cpu_supports("x86-64-v4") && __builtin_cpu_supports("avx512bf16")) {
+    static const Kernels kernels = avx512_bf16::Table();
+    supported.push_back(&kernels);
+  }
   if (__builtin_cpu_supports("x86-64-v4")) {
     static const Kernels kernels = avx512::Table();
     supported.push_back(&kernels);

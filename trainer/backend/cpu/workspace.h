@@ -1,63 +1,71 @@
 #pragma once
 
-// Scratch memory of the operations, planned once for the largest shapes. Nothing in it outlives an
-// operation.
+// Scratch memory of the operations: one block, planned for the largest shapes, that each operation
+// divides anew. Nothing in it outlives an operation.
 
+#include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "trainer/backend/backend.h"
+#include "trainer/backend/cpu/matrix_product.h"
 
 namespace gyre::cpu {
 
-/// Operations that need scratch rows work on this many at a time for each thread, so that they stay
-/// in its cache.
+/// Operations go through their rows this many at a time for each thread, so that what lies between
+/// two products stays in its cache.
 inline constexpr int64_t kRowsPerThread = 128;
-/// Attention looks at this many queries at a time.
-inline constexpr int kQueryBlock = 64;
+/// Attention looks at this many queries at a time, and products with keys take at most so many.
+inline constexpr int kQueryBlock = 64, kKeyBlock = 512;
+
+/// Divides a block of memory into pieces on cache lines of their own; without memory it only
+/// counts.
+class Carver {
+ public:
+  explicit Carver(void* memory = nullptr) : memory_(static_cast<char*>(memory)) {}
+
+  template <typename T>
+  T* Take(int64_t count) {
+    constexpr int64_t kLine = 64;
+    const int64_t at = size_;
+    size_ += (count * static_cast<int64_t>(sizeof(T)) + kLine - 1) / kLine * kLine;
+    return memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + at);
+  }
+  int64_t size() const { return size_; }
+
+ private:
+  char* memory_;
+  int64_t size_ = 0;
+};
+
+/// A piece for each thread.
+template <typename T>
+struct PerThread {
+  PerThread() = default;
+  PerThread(Carver* carver, int threads, int64_t count)
+      : stride((count * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64 /
+               static_cast<int64_t>(sizeof(T))),
+        first(carver->Take<T>(stride * threads)) {}
+  T* Of(int thread) const { return first + thread * stride; }
+
+  int64_t stride = 0;
+  T* first = nullptr;
+};
 
 class Workspace {
  public:
-  explicit Workspace(int threads) : threads_(threads), totals_(static_cast<size_t>(threads)) {}
+  Workspace() = default;
   ~Workspace();
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
-  /// Grows to the largest of all shapes so far.
-  BackendError Reserve(const WorkspaceShape& shape);
-  /// Whether an operation of this shape was reserved for; 0 for what its scratch memory does not
-  /// depend on.
-  bool Covers(const WorkspaceShape& shape) const;
-
-  /// Two blocks of (threads kRowsPerThread, hidden), shared by the threads.
-  float* rows() const { return memory_ + rows_; }
-  float* d_rows() const { return memory_ + d_rows_; }
-  /// (threads LogitRows(vocab), LogitStride(vocab)), shared by the threads.
-  float* logits() const { return memory_ + logits_; }
-  /// (hidden + 2 head_dim) of each thread, on cache lines of its own.
-  float* sums(int thread) const { return memory_ + sums_ + thread * sum_stride_; }
-  /// One number of each thread; needs no Reserve.
-  double& total(int thread) { return totals_[static_cast<size_t>(thread)].value; }
-  /// (kQueryBlock, ScoreStride(keys)) of each thread, for any number of keys up to the length.
-  float* scores(int thread) const { return memory_ + scores_ + thread * 2 * score_size_; }
-  float* d_scores(int thread) const { return scores(thread) + score_size_; }
-
-  /// Rows of logits that a thread works on at a time, and how far apart they lie.
-  static int64_t LogitRows(int vocab);
-  static int64_t LogitStride(int vocab);
-  static int64_t ScoreStride(int keys);
+  /// Grows to so many bytes at least.
+  BackendError Reserve(int64_t bytes);
+  int64_t bytes() const { return bytes_; }
+  Carver Carve() const { return Carver(memory_); }
 
  private:
-  struct alignas(64) Total {
-    double value = 0;
-  };
-
-  const int threads_;
-  std::vector<Total> totals_;
-  WorkspaceShape shape_;
-  float* memory_ = nullptr;
-  int64_t rows_ = 0, d_rows_ = 0, logits_ = 0, sums_ = 0, scores_ = 0;
-  int64_t sum_stride_ = 0, score_size_ = 0;
+  void* memory_ = nullptr;
+  int64_t bytes_ = 0;
 };
 
 }  // namespace gyre::cpu

@@ -46,9 +46,10 @@ void Linear(int64_t tokens, int inputs, int outputs, Reals x, Reals weight, Real
 
 template <typename T>
 void LinearResidualForward(const LinearResidual& op) {
-  Linear<T>(op.tokens, op.inputs, op.outputs, op.x, op.weight, op.y);
-  for (int64_t i = 0; i < op.tokens * op.outputs; ++i) {
-    Data<T>(op.y)[i] += Data<T>(op.residual)[i];
+  for (int64_t n = 0; n < op.tokens; ++n) {
+    T* y = Data<T>(op.y) + n * op.outputs;
+    MultiplyRow(Data<T>(op.weight), Data<T>(op.x) + n * op.inputs, op.inputs, op.outputs, y);
+    for (int o = 0; o < op.outputs; ++o) y[o] += Data<T>(op.residual)[n * op.outputs + o];
   }
 }
 

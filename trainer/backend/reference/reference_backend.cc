@@ -8,8 +8,8 @@
 #include "trainer/backend/reference/cross_entropy.h"
 #include "trainer/backend/reference/embedding.h"
 #include "trainer/backend/reference/linear.h"
+#include "trainer/backend/reference/mlp.h"
 #include "trainer/backend/reference/norm.h"
-#include "trainer/backend/reference/norm_gate_up.h"
 #include "trainer/backend/reference/norm_qkv.h"
 
 namespace gyre {
@@ -32,20 +32,31 @@ class ReferenceBackend : public Backend {
   BackendError Allocate(int64_t count, Reals* place) override {
     return AllocateZeros<T>(count, place);
   }
+  BackendError Allocate(int64_t count, Narrows* place) override {
+    return AllocateZeros<T>(count, place);
+  }
   BackendError Allocate(int64_t count, Ints* place) override {
     return AllocateZeros<int32_t>(count, place);
   }
   void Free(Reals place) override { delete[] static_cast<T*>(place.memory); }
+  void Free(Narrows place) override { delete[] static_cast<T*>(place.memory); }
   void Free(Ints place) override { delete[] static_cast<int32_t*>(place.memory); }
   BackendError Reserve(const WorkspaceShape&) override { return {}; }
 
   void Write(Reals to, std::span<const double> values) override {
     std::copy(values.begin(), values.end(), reference::Data<T>(to));
   }
+  void Write(Narrows to, std::span<const double> values) override {
+    std::copy(values.begin(), values.end(), reference::Data<T>(to));
+  }
   void Write(Ints to, std::span<const int32_t> values) override {
     std::copy(values.begin(), values.end(), reference::Data(to));
   }
   BackendError Read(Reals from, std::span<double> values) override {
+    std::copy_n(reference::Data<T>(from), values.size(), values.begin());
+    return {};
+  }
+  BackendError Read(Narrows from, std::span<double> values) override {
     std::copy_n(reference::Data<T>(from), values.size(), values.begin());
     return {};
   }
@@ -76,9 +87,9 @@ class ReferenceBackend : public Backend {
                               const LinearResidualGradients& gradients) override {
     reference::LinearResidualBackward<T>(op, gradients);
   }
-  void NormGateUpForward(const NormGateUp& op) override { reference::NormGateUpForward<T>(op); }
-  void NormGateUpBackward(const NormGateUp& op, const NormGateUpGradients& gradients) override {
-    reference::NormGateUpBackward<T>(op, gradients);
+  void MlpForward(const Mlp& op) override { reference::MlpForward<T>(op); }
+  void MlpBackward(const Mlp& op, const MlpGradients& gradients) override {
+    reference::MlpBackward<T>(op, gradients);
   }
   void LinearCrossEntropyForward(const LinearCrossEntropy& op) override {
     reference::LinearCrossEntropyRows<T>(op, nullptr);

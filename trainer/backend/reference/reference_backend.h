@@ -2,7 +2,7 @@
 
 // The specification of every backend: each operation as the plain loops that its comment in
 // backend.h describes, sums in double precision, one thread, nothing fused. Slow on purpose;
-// obvious on purpose.
+// obvious on purpose. Narrow is Real here: what every precision is held against rounds nothing.
 
 #include <memory>
 

@@ -1,4 +1,5 @@
 #include "trainer/backend/cpu/kernels/kernels.h"
+#include "trainer/backend/cpu/kernels/lanes.h"
 #include "trainer/backend/cpu/kernels/vector_math.h"
 
 namespace gyre::cpu::GYRE_INSTRUCTION_SET {
@@ -6,65 +7,130 @@ namespace {
 
 // Both activations are z sigmoid(u(z)), since (1 + tanh(u / 2)) / 2 = sigmoid(u).
 struct Silu {
-  static float Argument(float z) { return z; }
-  static float ArgumentSlope(float) { return 1; }
+  static Floats Argument(Floats z) { return z; }
+  static Floats ArgumentSlope(Floats) { return Broadcast(1); }
 };
 struct GeluTanh {
   static constexpr float kTwice = 1.5957691216f;  // 2 sqrt(2 / pi)
   static constexpr float kCubic = 0.044715f;
-  static float Argument(float z) { return kTwice * (z + kCubic * z * z * z); }
-  static float ArgumentSlope(float z) { return kTwice * (1 + 3 * kCubic * z * z); }
+  static Floats Argument(Floats z) { return z * (kTwice + kTwice * kCubic * z * z); }
+  static Floats ArgumentSlope(Floats z) { return kTwice + 3 * kTwice * kCubic * z * z; }
 };
 
-template <typename A>
-void Activate(const GatedRows& op, float* activated) {
+// e^-u, at most 2^126: its inverse is no denormal number either.
+Floats InverseExp(Floats u) {
+  const Floats x = u * -kLog2E;
+  return Exp2(x > 126.0f ? Broadcast(126) : x);
+}
+
+template <bool kFar, typename Lanes, typename Narrow>
+void Keep(Lanes lanes, Floats x, Narrow* p) {
+  kFar ? Stream(lanes, x, p) : Store(lanes, x, p);
+}
+
+template <typename A, bool kGated, bool kFar, typename Narrow>
+[[gnu::flatten]] void ActivateRows(const ActivatedRows& op, const Narrow* gate_up, Narrow* kept,
+                                   Narrow* activated) {
   const int n = op.intermediate;
   for (int64_t row = 0; row < op.rows; ++row) {
-    const float* gate = op.gate_up + row * 2 * n;
-    const float* up = gate + n;
-    float* out = activated + row * n;
-#pragma omp simd
-    for (int i = 0; i < n; ++i) {
-      const float z = gate[i];
-      out[i] = z * up[i] / (1 + Exp(-A::Argument(z)));
-    }
+    const int64_t at = row * (kGated ? 2 * n : n);
+    const Narrow *gate = gate_up + at, *up = gate + n;
+    Narrow *kept_gate = kept + at, *kept_up = kept_gate + n;
+    Narrow* out = activated + row * n;
+    ForLanes(n, [=](int64_t i, auto lanes) {
+      const Floats z = Load(lanes, gate + i);
+      const Floats sigmoid = 1 / (1 + InverseExp(A::Argument(z)));
+      const Floats active = z * sigmoid;
+      Keep<kFar>(lanes, z, kept_gate + i);
+      if constexpr (kGated) {
+        const Floats u = Load(lanes, up + i);
+        Keep<kFar>(lanes, u, kept_up + i);
+        Store(lanes, active * u, out + i);
+      } else {
+        Store(lanes, active, out + i);
+      }
+    });
   }
 }
 
-template <typename A>
-void ActivateBackward(const GatedRows& op, const float* d_activated) {
+template <typename A, bool kGated, typename Narrow>
+[[gnu::flatten]] void ActivateRowsBackward(const ActivatedRows& op, const Narrow* gate_up,
+                                           const Narrow* d_activated, Narrow* d_gate_up,
+                                           Narrow* activated) {
   const int n = op.intermediate;
   for (int64_t row = 0; row < op.rows; ++row) {
-    float* gate = op.gate_up + row * 2 * n;
-    float* up = gate + n;
-    const float* d_out = d_activated + row * n;
-#pragma omp simd
-    for (int i = 0; i < n; ++i) {
-      const float z = gate[i], d = d_out[i];
-      const float e = Exp(-A::Argument(z));
-      const float sigmoid = 1 / (1 + e);
-      const float rest = e * sigmoid;  // 1 - sigmoid, without cancellation
-      const float slope = sigmoid * (1 + z * rest * A::ArgumentSlope(z));
-      gate[i] = d * up[i] * slope;
-      up[i] = d * z * sigmoid;
-    }
+    const int64_t at = row * (kGated ? 2 * n : n);
+    const Narrow *gate = gate_up + at, *up = gate + n;
+    const Narrow* d_out = d_activated + row * n;
+    Narrow *d_gate = d_gate_up + at, *d_up = d_gate + n;
+    Narrow* out = activated + row * n;
+    ForLanes(n, [=](int64_t i, auto lanes) {
+      const Floats z = Load(lanes, gate + i), d = Load(lanes, d_out + i);
+      const Floats e = InverseExp(A::Argument(z));
+      const Floats sigmoid = 1 / (1 + e);
+      const Floats rest = e * sigmoid;  // 1 - sigmoid, without cancellation
+      const Floats active = z * sigmoid;
+      const Floats slope = sigmoid + active * rest * A::ArgumentSlope(z);
+      if constexpr (kGated) {
+        const Floats u = Load(lanes, up + i);
+        Store(lanes, d * u * slope, d_gate + i);
+        Store(lanes, d * active, d_up + i);
+        Store(lanes, active * u, out + i);
+      } else {
+        Store(lanes, d * slope, d_gate + i);
+        Store(lanes, active, out + i);
+      }
+    });
   }
 }
 
-void ActivateRows(const GatedRows& op, float* activated) {
-  (op.activation == Activation::kSilu ? Activate<Silu> : Activate<GeluTanh>)(op, activated);
+// Whether whole registers of every row are aligned.
+template <typename Narrow>
+bool Aligned(const Narrow* rows, int n) {
+  constexpr uintptr_t kBytes = kWidth * sizeof(Narrow);
+  return reinterpret_cast<uintptr_t>(rows) % kBytes == 0 && n % kWidth == 0;
 }
 
-void ActivateRowsBackward(const GatedRows& op, const float* d_activated) {
-  (op.activation == Activation::kSilu ? ActivateBackward<Silu>
-                                      : ActivateBackward<GeluTanh>)(op, d_activated);
+template <typename A, bool kGated, typename Narrow>
+void ActivateNearOrFar(const ActivatedRows& op, const Narrow* gate_up, Narrow* kept,
+                       Narrow* activated) {
+  const bool far = op.far && Aligned(kept, op.intermediate);
+  (far ? ActivateRows<A, kGated, true, Narrow>
+       : ActivateRows<A, kGated, false, Narrow>)(op, gate_up, kept, activated);
+}
+
+template <typename Narrow>
+void Activate(const ActivatedRows& op, const Narrow* gate_up, Narrow* kept, Narrow* activated) {
+  const bool silu = op.activation == Activation::kSilu;
+  const auto rows = op.gated ? (silu ? ActivateNearOrFar<Silu, true, Narrow>
+                                     : ActivateNearOrFar<GeluTanh, true, Narrow>)
+                             : (silu ? ActivateNearOrFar<Silu, false, Narrow>
+                                     : ActivateNearOrFar<GeluTanh, false, Narrow>);
+  rows(op, gate_up, kept, activated);
+}
+
+template <typename Narrow>
+void ActivateBackward(const ActivatedRows& op, const Narrow* gate_up, const Narrow* d_activated,
+                      Narrow* d_gate_up, Narrow* activated) {
+  const bool silu = op.activation == Activation::kSilu;
+  const auto rows = op.gated ? (silu ? ActivateRowsBackward<Silu, true, Narrow>
+                                     : ActivateRowsBackward<GeluTanh, true, Narrow>)
+                             : (silu ? ActivateRowsBackward<Silu, false, Narrow>
+                                     : ActivateRowsBackward<GeluTanh, false, Narrow>);
+  rows(op, gate_up, d_activated, d_gate_up, activated);
+}
+
+template <typename Narrow>
+void Add(NarrowKernels<Narrow>* kernels) {
+  kernels->activate = Activate<Narrow>;
+  kernels->activate_backward = ActivateBackward<Narrow>;
 }
 
 }  // namespace
 
 void AddActivation(Kernels* kernels) {
-  kernels->activate = ActivateRows;
-  kernels->activate_backward = ActivateRowsBackward;
+  Add(&kernels->to_float);
+  Add(&kernels->to_bf16);
 }
 
 }  // namespace gyre::cpu::GYRE_INSTRUCTION_SET

@@ -1,48 +1,71 @@
 #include "trainer/backend/cpu/kernels/kernels.h"
+#include "trainer/backend/cpu/kernels/lanes.h"
 #include "trainer/backend/cpu/kernels/vector_math.h"
 
 namespace gyre::cpu::GYRE_INSTRUCTION_SET {
 namespace {
 
-template <bool kGradient>
-void CrossEntropy(const LogitRows& op, float* nll) {
-  const int n = op.vocab;
+// Of one row, which is padded with logits that add nothing.
+struct Row {
+  Row(const LogitRows& op, int64_t i) : logits(op.logits + i * op.stride), stride(op.stride) {
+    const float* from = logits;
+    for (int64_t c = op.vocab; c < stride; ++c) logits[c] = -__builtin_inff();
+    largest = Largest(stride, [=](int64_t c, auto lanes) { return Load(lanes, from + c); });
+  }
+
+  // e^(logit - largest).
+  template <typename Lanes>
+  Floats Exp(Lanes lanes, int64_t c) const {
+    return Exp2((Load(lanes, logits + c) - largest) * kLog2E);
+  }
+
+  float* logits;
+  int64_t stride;
+  float largest;
+};
+
+[[gnu::flatten]] void CrossEntropy(const LogitRows& op, float* nll) {
   for (int64_t i = 0; i < op.rows; ++i) {
-    float* row = op.logits + i * op.stride;
+    nll[i] = 0;
+    if (op.targets[i] < 0) continue;
+    const Row row(op, i);
+    const float sum = Sum(op.stride, [=](int64_t c, auto lanes) { return row.Exp(lanes, c); });
+    nll[i] = Log(Broadcast(sum))[0] + (row.largest - row.logits[op.targets[i]]);
+  }
+}
+
+template <typename Narrow>
+[[gnu::flatten]] void CrossEntropyGradient(const LogitRows& op, Narrow* gradient, float* nll) {
+  for (int64_t i = 0; i < op.rows; ++i) {
+    Narrow* out = gradient + i * op.stride;
     const int target = op.targets[i];
     if (target < 0) {
       nll[i] = 0;
-      if (kGradient) {
-        for (int c = 0; c < n; ++c) row[c] = 0;
-      }
+      ForLanes(op.stride, [=](int64_t c, auto lanes) { Store(lanes, Floats{}, out + c); });
       continue;
     }
-    for (int64_t c = n; c < op.stride; ++c) row[c] = -__builtin_inff();
-    const int padded = static_cast<int>(op.stride);
-    float largest = -__builtin_inff();
-#pragma omp simd reduction(max : largest)
-    for (int c = 0; c < padded; ++c) largest = largest > row[c] ? largest : row[c];
-    const float wanted = row[target] - largest;
-    float sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int c = 0; c < padded; ++c) {
-      row[c] = Exp(row[c] - largest);
-      sum += row[c];
-    }
-    nll[i] = __builtin_logf(sum) - wanted;
-    if (!kGradient) continue;
+    const Row row(op, i);
+    const float below = row.largest - row.logits[target];
+    const float sum = Sum(op.stride, [=](int64_t c, auto lanes) {
+      const Floats e = row.Exp(lanes, c);
+      Store(lanes, e, row.logits + c);
+      return e;
+    });
+    nll[i] = Log(Broadcast(sum))[0] + below;
     const float inverse = 1 / sum;
-#pragma omp simd
-    for (int c = 0; c < padded; ++c) row[c] *= inverse;
-    row[target] -= 1;
+    row.logits[target] -= sum;  // the target's 1, before anything is rounded
+    ForLanes(op.stride, [=](int64_t c, auto lanes) {
+      Store(lanes, Load(lanes, row.logits + c) * inverse, out + c);
+    });
   }
 }
 
 }  // namespace
 
 void AddCrossEntropy(Kernels* kernels) {
-  kernels->cross_entropy = CrossEntropy<false>;
-  kernels->cross_entropy_gradient = CrossEntropy<true>;
+  kernels->cross_entropy = CrossEntropy;
+  kernels->to_float.cross_entropy_gradient = CrossEntropyGradient<float>;
+  kernels->to_bf16.cross_entropy_gradient = CrossEntropyGradient<Bf16>;
 }
 
 }  // namespace gyre::cpu::GYRE_INSTRUCTION_SET

@@ -1,26 +1,22 @@
 // Loops over flat arrays: the optimizer, norms, scaled sums.
 
 #include "trainer/backend/cpu/kernels/kernels.h"
+#include "trainer/backend/cpu/kernels/lanes.h"
 
 namespace gyre::cpu::GYRE_INSTRUCTION_SET {
 namespace {
 
-void AdamW(const AdamWRows& op) {
-  const float* gradient = op.gradient;
-  float* weight = op.weight;
-  float* first = op.first_moment;
-  float* second = op.second_moment;
-  const AdamWRows k = op;
-#pragma omp simd
-  for (int64_t i = 0; i < k.count; ++i) {
-    const float g = gradient[i] * k.gradient_scale;
-    const float m = k.beta1 * first[i] + k.rest1 * g;
-    const float v = k.beta2 * second[i] + k.rest2 * g * g;
-    const float direction = m * k.correction1 / (__builtin_sqrtf(v * k.correction2) + k.epsilon);
-    first[i] = m;
-    second[i] = v;
-    weight[i] -= k.lr * (direction + k.weight_decay * weight[i]);
-  }
+[[gnu::flatten]] void AdamW(const AdamWRows& op) {
+  ForLanes(op.count, [k = op](int64_t i, auto lanes) {
+    const Floats g = Load(lanes, k.gradient + i) * k.gradient_scale;
+    const Floats m = k.beta1 * Load(lanes, k.first_moment + i) + k.rest1 * g;
+    const Floats v = k.beta2 * Load(lanes, k.second_moment + i) + k.rest2 * g * g;
+    const Floats direction = m * k.correction1 / (SquareRoot(v * k.correction2) + k.epsilon);
+    const Floats weight = Load(lanes, k.weight + i);
+    Store(lanes, m, k.first_moment + i);
+    Store(lanes, v, k.second_moment + i);
+    Store(lanes, weight - k.lr * (direction + k.weight_decay * weight), k.weight + i);
+  });
 }
 
 double SumOfSquares(const float* x, int64_t count) {
@@ -30,14 +26,14 @@ double SumOfSquares(const float* x, int64_t count) {
   return sum;
 }
 
-void AssignScaled(const float* x, float factor, int64_t count, float* y) {
-#pragma omp simd
-  for (int64_t i = 0; i < count; ++i) y[i] = factor * x[i];
+[[gnu::flatten]] void AssignScaled(const float* x, float factor, int64_t count, float* y) {
+  ForLanes(count, [=](int64_t i, auto lanes) { Store(lanes, factor * Load(lanes, x + i), y + i); });
 }
 
-void AddScaled(const float* x, float factor, int64_t count, float* y) {
-#pragma omp simd
-  for (int64_t i = 0; i < count; ++i) y[i] += factor * x[i];
+[[gnu::flatten]] void AddScaled(const float* x, float factor, int64_t count, float* y) {
+  ForLanes(count, [=](int64_t i, auto lanes) {
+    Store(lanes, Load(lanes, y + i) + factor * Load(lanes, x + i), y + i);
+  });
 }
 
 }  // namespace

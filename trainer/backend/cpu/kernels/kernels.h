@@ -12,6 +12,11 @@
 
 namespace gyre::cpu {
 
+/// bfloat16: the upper half of a float.
+struct Bf16 {
+  uint16_t bits = 0;
+};
+
 /// (rows, n), contiguous.
 struct NormRows {
   const float* x = nullptr;
@@ -23,9 +28,8 @@ struct NormRows {
 
 /// Tokens first .. first + count - 1 of all rows; the place of token i in its row is i % length.
 struct RotatedRows {
-  float* x = nullptr;  // the first of `heads` heads of the first token
-  int64_t stride = 0;  // from token to token
-  int heads = 0, head_dim = 0;
+  int heads = 0, head_dim = 0;  // the heads that turn come first in a token's `width` numbers
+  int width = 0;
   int64_t first = 0, count = 0;
   int length = 0;
   const PairRun* runs = nullptr;
@@ -34,29 +38,23 @@ struct RotatedRows {
   const float* sine = nullptr;
 };
 
-struct GatedRows {
+struct ActivatedRows {
   Activation activation = Activation::kSilu;
+  bool gated = true;
   int64_t rows = 0;
   int intermediate = 0;
-  float* gate_up = nullptr;  // (rows, 2 intermediate)
+  bool far = false;  // what is kept is read again only when no cache has it any more
 };
 
-/// q k / sqrt(d) of a block of queries and their keys. Query i sees keys first[i] .. last + i.
+/// q k of a block of queries and their keys; the logit is `scale` times that, less slope (last + i
+/// - key). Query i sees keys first[i] .. last + i.
 struct ScoreBlock {
   float* scores = nullptr;  // (queries, stride)
-  int64_t stride = 0;       // a multiple of kLanes, at least keys
+  int64_t stride = 0;       // a multiple of kLanes, at least keys; of all that has this shape
   int queries = 0, keys = 0;
   const int* first = nullptr;  // (queries)
   int last = 0;
-  float slope = 0;  // the logit is less by slope times (last + i - key)
-};
-struct ScoreBlockGradients {
-  float* d_scores = nullptr;      // (queries, stride)
-  float scale = 0;                // 1 / sqrt(d)
-  const float* output = nullptr;  // of the head: (queries, head_dim), output_stride apart
-  const float* d_output = nullptr;
-  int64_t output_stride = 0;
-  int head_dim = 0;
+  float scale = 1, slope = 0;
 };
 
 struct LogitRows {
@@ -79,44 +77,74 @@ struct AdamWRows {
   float* second_moment = nullptr;
 };
 
-/// Rows that kernels may run over are padded to this many floats.
+/// Rows that kernels may run over are padded to this many numbers.
 inline constexpr int kLanes = 16;
 
+template <typename In, typename Out>
 struct MatrixProduct;
+
+/// Those whose results go into matrix products: Narrow is float or Bf16. Whatever is computed is
+/// computed in float; Bf16 is rounded to nearest, ties to even, a NaN stays one, and denormal
+/// numbers become zeros.
+template <typename Narrow>
+struct NarrowKernels {
+  /// y = x, and back.
+  void (*narrow)(const float* x, int64_t count, Narrow* y);
+  void (*widen)(const Narrow* x, int64_t count, float* y);
+  /// y (columns, rows) = x^T; rows of x lie `stride` apart, those of y `y_stride`.
+  void (*transpose)(const Narrow* x, int64_t stride, int64_t rows, int64_t columns, Narrow* y,
+                    int64_t y_stride);
+
+  /// Assigns y (rows, n), inverse_rms (rows). y may be x.
+  void (*normalize)(const NormRows& op, Narrow* y, float* inverse_rms);
+  /// Assigns y from the inverse_rms that normalize assigned.
+  void (*normalize_again)(const NormRows& op, const float* inverse_rms, Narrow* y);
+
+  /// y (count, width) = x turned; x is destroyed. Back: the transpose, from the narrow one.
+  void (*rotate)(const RotatedRows& op, float* x, Narrow* y);
+  void (*rotate_back)(const RotatedRows& op, const Narrow* x, float* y);
+
+  /// Assigns activated (rows, intermediate), and kept = gate_up (rows, 2 intermediate), or (rows,
+  /// intermediate) if not gated.
+  void (*activate)(const ActivatedRows& op, const Narrow* gate_up, Narrow* kept, Narrow* activated);
+  /// Assigns d_gate_up, and activated as activate does. d_activated may be activated.
+  void (*activate_backward)(const ActivatedRows& op, const Narrow* gate_up,
+                            const Narrow* d_activated, Narrow* d_gate_up, Narrow* activated);
+
+  /// Assigns probabilities (queries, stride) = softmax(logits), 0 where not visible, up to kLanes;
+  /// and log_sum_exp, `log_stride` apart. The scores are destroyed. Narrow = float: probabilities
+  /// may be the scores.
+  void (*softmax)(const ScoreBlock& op, Narrow* probabilities, float* log_sum_exp,
+                  int64_t log_stride);
+  /// Assigns probabilities again, by log_sum_exp, and d_narrow (queries, stride), the gradient of q
+  /// k, from that of the probabilities, d_scores. means (queries) are the sums over the head of
+  /// output times its gradient. Narrow = float: probabilities may be the scores and d_narrow
+  /// d_scores.
+  void (*softmax_backward)(const ScoreBlock& op, const float* d_scores, const float* means,
+                           const float* log_sum_exp, int64_t log_stride, Narrow* probabilities,
+                           Narrow* d_narrow);
+  /// Assigns sums (rows): of x times y, rows of n that lie `stride` apart.
+  void (*row_products)(const Narrow* x, const Narrow* y, int64_t rows, int n, int64_t stride,
+                       float* sums);
+
+  /// Assigns nll (rows) and gradient (rows, stride), that of the sum of nll. The logits are
+  /// destroyed. Narrow = float: gradient may be the logits.
+  void (*cross_entropy_gradient)(const LogitRows& op, Narrow* gradient, float* nll);
+};
 
 struct Kernels {
   const char* instruction_set = nullptr;
+  NarrowKernels<float> to_float;
+  NarrowKernels<Bf16> to_bf16;
 
-  /// Assigns y (rows, n), inverse_rms (rows).
-  void (*normalize)(const NormRows& op, float* y, float* inverse_rms);
-  /// Assigns y from the inverse_rms that normalize assigned.
-  void (*normalize_again)(const NormRows& op, const float* inverse_rms, float* y);
   /// d_weight (n) is added to; dx (rows, n) is added to, or assigned, and then may be dy.
   void (*normalize_backward_add)(const NormRows& op, const float* inverse_rms, const float* dy,
                                  float* dx, float* d_weight);
   void (*normalize_backward_assign)(const NormRows& op, const float* inverse_rms, const float* dy,
                                     float* dx, float* d_weight);
 
-  /// In place, or back: the transpose.
-  void (*rotate)(const RotatedRows& op);
-  void (*rotate_back)(const RotatedRows& op);
-
-  /// Assigns activated (rows, intermediate).
-  void (*activate)(const GatedRows& op, float* activated);
-  /// gate_up becomes its gradient.
-  void (*activate_backward)(const GatedRows& op, const float* d_activated);
-
-  /// Scores become softmax(logits), 0 where not visible, up to kLanes; assigns log_sum_exp,
-  /// `log_stride` apart.
-  void (*softmax)(const ScoreBlock& op, float* log_sum_exp, int64_t log_stride);
-  /// Scores become softmax(logits) by its log_sum_exp; d_scores, the gradient of the probabilities,
-  /// becomes that of q k.
-  void (*softmax_backward)(const ScoreBlock& op, const ScoreBlockGradients& gradients,
-                           const float* log_sum_exp, int64_t log_stride);
-
-  /// Assigns nll (rows); logits are destroyed, or become the gradient of the sum of nll.
+  /// Assigns nll (rows); logits are destroyed.
   void (*cross_entropy)(const LogitRows& op, float* nll);
-  void (*cross_entropy_gradient)(const LogitRows& op, float* nll);
 
   void (*adamw)(const AdamWRows& op);
   double (*sum_of_squares)(const float* x, int64_t count);
@@ -125,7 +153,7 @@ struct Kernels {
   void (*add_scaled)(const float* x, float factor, int64_t count, float* y);
 
   /// See matrix_product.h.
-  void (*multiply)(const MatrixProduct& product);
+  void (*multiply)(const MatrixProduct<float, float>& product);
 };
 
 }  // namespace gyre::cpu
@@ -134,6 +162,7 @@ struct Kernels {
 // compiled for.
 #ifdef GYRE_INSTRUCTION_SET
 namespace gyre::cpu::GYRE_INSTRUCTION_SET {
+void AddConversion(Kernels* kernels);
 void AddNorm(Kernels* kernels);
 void AddRotation(Kernels* kernels);
 void AddActivation(Kernels* kernels);
@@ -141,5 +170,6 @@ void AddSoftmax(Kernels* kernels);
 void AddCrossEntropy(Kernels* kernels);
 void AddFlat(Kernels* kernels);
 void AddProduct(Kernels* kernels);
+void AddTranspose(Kernels* kernels);
 }  // namespace gyre::cpu::GYRE_INSTRUCTION_SET
 #endif

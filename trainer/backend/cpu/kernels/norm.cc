@@ -1,64 +1,106 @@
 #include "trainer/backend/cpu/kernels/kernels.h"
+#include "trainer/backend/cpu/kernels/lanes.h"
 
 namespace gyre::cpu::GYRE_INSTRUCTION_SET {
 namespace {
 
-void Scale(const float* x, const float* weight, float offset, float inverse_rms, int n, float* y) {
-#pragma omp simd
-  for (int c = 0; c < n; ++c) y[c] = (offset + weight[c]) * (x[c] * inverse_rms);
-}
-
 float Offset(const NormRows& op) { return op.kind.one_plus ? 1.0f : 0.0f; }
 
-void Normalize(const NormRows& op, float* y, float* inverse_rms) {
+template <typename Narrow>
+void Scale(const float* x, const float* weight, float offset, float inverse_rms, int n, Narrow* y) {
+  ForLanes(n, [=](int64_t c, auto lanes) {
+    const Floats gain = offset + Load(lanes, weight + c);
+    Store(lanes, gain * (Load(lanes, x + c) * inverse_rms), y + c);
+  });
+}
+
+// A step of several rows, then the next step: within one row each waits for the last.
+template <typename Narrow>
+[[gnu::flatten]] void Normalize(const NormRows& op, Narrow* y, float* inverse_rms) {
+  constexpr int kBlock = 8;
   const int n = op.n;
-  for (int64_t row = 0; row < op.rows; ++row) {
-    const float* x = op.x + row * n;
-    float squares = 0;
-#pragma omp simd reduction(+ : squares)
-    for (int c = 0; c < n; ++c) squares += x[c] * x[c];
-    inverse_rms[row] =
-        static_cast<float>(1 / __builtin_sqrt(static_cast<double>(squares) / n + op.kind.epsilon));
-    Scale(x, op.weight, Offset(op), inverse_rms[row], n, y + row * n);
+  for (int64_t first = 0; first < op.rows; first += kBlock) {
+    const int64_t end = first + kBlock < op.rows ? first + kBlock : op.rows;
+    for (int64_t row = first; row < end; ++row) {
+      inverse_rms[row] = Sum(n, [x = op.x + row * n](int64_t c, auto lanes) {
+        const Floats number = Load(lanes, x + c);
+        return number * number;
+      });
+    }
+    for (int64_t row = first; row < end; ++row) {
+      const double mean = static_cast<double>(inverse_rms[row]) / n;
+      inverse_rms[row] = static_cast<float>(1 / __builtin_sqrt(mean + op.kind.epsilon));
+    }
+    for (int64_t row = first; row < end; ++row) {
+      Scale(op.x + row * n, op.weight, Offset(op), inverse_rms[row], n, y + row * n);
+    }
   }
 }
 
-void NormalizeAgain(const NormRows& op, const float* inverse_rms, float* y) {
+template <typename Narrow>
+[[gnu::flatten]] void NormalizeAgain(const NormRows& op, const float* inverse_rms, Narrow* y) {
   for (int64_t row = 0; row < op.rows; ++row) {
     Scale(op.x + row * op.n, op.weight, Offset(op), inverse_rms[row], op.n, y + row * op.n);
   }
 }
 
-template <bool kAdd>
-void NormalizeBackward(const NormRows& op, const float* inverse_rms, const float* dy, float* dx,
-                       float* d_weight) {
+// kRows rows at once: d_weight, to which all add, is then read and written once, in their order.
+template <bool kAdd, int kRows>
+void NormalizeRowsBackward(const NormRows& op, int64_t first, const float* inverse_rms,
+                           const float* dy, float* dx, float* d_weight) {
   const int n = op.n;
+  const float* x = op.x + first * n;
   const float* weight = op.weight;
   const float offset = Offset(op);
-  for (int64_t row = 0; row < op.rows; ++row) {
-    const float* x = op.x + row * n;
-    const float* in = dy + row * n;
-    float* out = dx + row * n;
-    const float scale = inverse_rms[row];
-    float along = 0;  // how much dy would lengthen x
-#pragma omp simd reduction(+ : along)
-    for (int c = 0; c < n; ++c) along += in[c] * (offset + weight[c]) * x[c];
-    const float pull = along * scale * scale / static_cast<float>(n);
-#pragma omp simd
-    for (int c = 0; c < n; ++c) {
-      const float gradient = in[c];
-      d_weight[c] += gradient * (x[c] * scale);
-      const float change = scale * ((offset + weight[c]) * gradient - pull * x[c]);
-      out[c] = kAdd ? out[c] + change : change;
-    }
+  dy += first * n;
+  dx += first * n;
+  float scale[kRows], pull[kRows];
+  for (int row = 0; row < kRows; ++row) {
+    const float along = Sum(n, [=](int64_t c, auto lanes) {  // how much dy would lengthen x
+      const Floats gain = offset + Load(lanes, weight + c);
+      return gain * Load(lanes, dy + row * n + c) * Load(lanes, x + row * n + c);
+    });
+    scale[row] = inverse_rms[first + row];
+    pull[row] = along * scale[row] * scale[row] / static_cast<float>(n);
   }
+  ForLanes(n, [=](int64_t c, auto lanes) {
+    const Floats gain = offset + Load(lanes, weight + c);
+    Floats d_gain = Load(lanes, d_weight + c);
+    for (int row = 0; row < kRows; ++row) {
+      const int64_t at = row * n + c;
+      const Floats gradient = Load(lanes, dy + at), number = Load(lanes, x + at);
+      d_gain += gradient * (number * scale[row]);
+      const Floats change = scale[row] * (gain * gradient - pull[row] * number);
+      Store(lanes, kAdd ? Load(lanes, dx + at) + change : change, dx + at);
+    }
+    Store(lanes, d_gain, d_weight + c);
+  });
+}
+
+template <bool kAdd>
+[[gnu::flatten]] void NormalizeBackward(const NormRows& op, const float* inverse_rms,
+                                        const float* dy, float* dx, float* d_weight) {
+  constexpr int kBlock = 4;
+  int64_t row = 0;
+  for (; row + kBlock <= op.rows; row += kBlock) {
+    NormalizeRowsBackward<kAdd, kBlock>(op, row, inverse_rms, dy, dx, d_weight);
+  }
+  for (; row < op.rows; ++row) {
+    NormalizeRowsBackward<kAdd, 1>(op, row, inverse_rms, dy, dx, d_weight);
+  }
+}
+
+template <typename Narrow>
+void Add(NarrowKernels<Narrow>* kernels) {
+  kernels->normalize = Normalize<Narrow>;
+  kernels->normalize_again = NormalizeAgain<Narrow>;
 }
 
 }  // namespace
 
 void AddNorm(Kernels* kernels) {
-  kernels->normalize = Normalize;
-  kernels->normalize_again = NormalizeAgain;
+  Add(&kernels->to_float);
+  Add(&kernels->to_bf16);
   kernels->normalize_backward_add = NormalizeBackward<true>;
   kernels->normalize_backward_assign = NormalizeBackward<false>;
 }

@@ -6,16 +6,17 @@
 namespace gyre::cpu::GYRE_INSTRUCTION_SET {
 namespace {
 
-void Multiply(const MatrixProduct& p) {
-  const int64_t a_row = p.a.transposed ? 1 : p.a.stride, a_column = p.a.transposed ? p.a.stride : 1;
+void Multiply(const MatrixProduct<float, float>& p) {
+  const int64_t a_row = p.a.layout == Layout::kTransposed ? 1 : p.a.stride,
+                a_column = p.a.layout == Layout::kTransposed ? p.a.stride : 1;
   for (int64_t i = 0; i < p.m; ++i) {
     float* c = p.c + i * p.c_stride;
     const float* a = p.a.data + i * a_row;
     for (int64_t j = 0; j < p.n && !p.add; ++j) c[j] = 0;
-    if (!p.b.transposed) {  // rows of b are contiguous: add them up
+    if (p.b.layout == Layout::kRows) {  // rows of b are contiguous: add them up
       for (int64_t l = 0; l < p.k; ++l) {
         const float* b = p.b.data + l * p.b.stride;
-        const float factor = p.factor * a[l * a_column];
+        const float factor = a[l * a_column];
 #pragma omp simd
         for (int64_t j = 0; j < p.n; ++j) c[j] += factor * b[j];
       }
@@ -26,7 +27,7 @@ void Multiply(const MatrixProduct& p) {
       float sum = 0;
 #pragma omp simd reduction(+ : sum)
       for (int64_t l = 0; l < p.k; ++l) sum += a[l * a_column] * b[l];
-      c[j] += p.factor * sum;
+      c[j] += sum;
     }
   }
 }

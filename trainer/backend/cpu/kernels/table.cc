@@ -8,6 +8,7 @@ namespace gyre::cpu::GYRE_INSTRUCTION_SET {
 Kernels Table() {
   Kernels kernels;
   kernels.instruction_set = GYRE_TEXT(GYRE_INSTRUCTION_SET);
+  AddConversion(&kernels);
   AddNorm(&kernels);
   AddRotation(&kernels);
   AddActivation(&kernels);
@@ -15,6 +16,7 @@ Kernels Table() {
   AddCrossEntropy(&kernels);
   AddFlat(&kernels);
   AddProduct(&kernels);
+  AddTranspose(&kernels);
   return kernels;
 }
 

@@ -1,0 +1,101 @@
+#include <cstring>
+
+#include "trainer/backend/cpu/linear.h"
+#include "trainer/backend/cpu/operations.h"
+#include "trainer/backend/cpu/scratch.h"
+
+namespace gyre::cpu {
+namespace {
+
+int64_t Width(const Mlp& op) { return int64_t{op.gated ? 2 : 1} * op.intermediate; }
+
+NormRows Normed(const Mlp& op, Range rows) {
+  return {Data(op.x) + rows.begin * op.hidden, Data(op.norm_weight), rows.size(), op.hidden,
+          op.kind};
+}
+
+ActivatedRows Activated(const Mlp& op, Range rows) {
+  constexpr int64_t kNear = int64_t{1} << 20;  // numbers that some cache keeps
+  const bool far = op.tokens * Width(op) > kNear;
+  return {op.activation, op.gated, rows.size(), op.intermediate, far};
+}
+
+}  // namespace
+
+template <typename Narrow>
+void MlpForward(NarrowDevice<Narrow>& device, const Mlp& op) {
+  const MlpScratch<Narrow> scratch(device.workspace.Carve(), Shape(op), device.threads());
+  const int64_t width = Width(op);
+  const auto weight = ForwardForm(Data(op.weight), width, op.hidden, scratch.weight);
+  const auto down = ForwardForm(Data(op.down), op.hidden, op.intermediate, scratch.down);
+  device.pool.Run([&](int thread) {
+    device.Pack(weight, thread);
+    device.Pack(down, thread);
+  });
+  ForRows(device, op.tokens, [&](Range rows, int thread) {
+    const int64_t mine = thread * kRowsPerThread;
+    Narrow* normed = scratch.normed + mine * op.hidden;
+    Narrow* gate_up = scratch.gate_up + mine * width;
+    Narrow* activated = scratch.activated + mine * op.intermediate;
+    float* y = Data(op.y) + rows.begin * op.hidden;
+    device.narrow.normalize(Normed(op, rows), normed, Data(op.inverse_rms) + rows.begin);
+    MultiplyRows(device, rows.size(), normed, weight, gate_up);
+    device.narrow.activate(Activated(op, rows), gate_up,
+                           Data<Narrow>(op.gate_up) + rows.begin * width, activated);
+    std::memcpy(y, Data(op.x) + rows.begin * op.hidden,
+                static_cast<size_t>(rows.size() * op.hidden) * sizeof(float));
+    MultiplyRows(device, rows.size(), activated, down, y, /*add=*/true);
+  });
+}
+
+template <typename Narrow>
+void MlpBackward(NarrowDevice<Narrow>& device, const Mlp& op, const MlpGradients& g) {
+  const MlpScratch<Narrow> scratch(device.workspace.Carve(), Shape(op), device.threads());
+  const int64_t width = Width(op);
+  const auto weight = BackwardForm(Data(op.weight), width, op.hidden, scratch.weight);
+  const auto down = BackwardForm(Data(op.down), op.hidden, op.intermediate, scratch.down);
+  device.pool.Run([&](int thread) {
+    device.Pack(weight, thread);
+    device.Pack(down, thread);
+  });
+  ZeroSums(device, scratch.sums, op.hidden);
+  ForBlocks(
+      device, op.tokens, kRowsPerThread,
+      [&](const BlockRows& mine, int thread) {
+        const Range rows = mine.rows;
+        const int64_t at = mine.at;
+        Narrow* dy = scratch.dy + at * op.hidden;
+        Narrow* normed = scratch.normed + at * op.hidden;
+        Narrow* activated = scratch.activated + at * op.intermediate;
+        Narrow* d_gate_up = scratch.gate_up + at * width;
+        float* d_normed = scratch.d_normed + at * op.hidden;
+        float* d_residual = Data(g.d_residual) + rows.begin * op.hidden;
+        const float* inverse_rms = Data(op.inverse_rms) + rows.begin;
+        device.narrow.narrow(d_residual, rows.size() * op.hidden, dy);
+        mine.Transpose(device, dy, op.hidden, scratch.dy_transposed);
+        MultiplyRows(device, rows.size(), dy, down, activated);  // its gradient, for now
+        device.narrow.activate_backward(Activated(op, rows),
+                                        Data<Narrow>(op.gate_up) + rows.begin * width, activated,
+                                        d_gate_up, activated);
+        mine.Transpose(device, d_gate_up, width, scratch.d_gate_up_transposed);
+        device.narrow.normalize_again(Normed(op, rows), inverse_rms, normed);
+        MultiplyRows(device, rows.size(), d_gate_up, weight, d_normed);
+        device.kernels.normalize_backward_add(Normed(op, rows), inverse_rms, d_normed, d_residual,
+                                              scratch.sums.Of(thread));
+      },
+      [&](Range block, int thread) {
+        AddWeightGradient(device, thread, block.size(), op.hidden, op.intermediate,
+                          scratch.dy_transposed, scratch.activated, Data(g.d_down));
+        AddWeightGradient(device, thread, block.size(), width, op.hidden,
+                          scratch.d_gate_up_transposed, scratch.normed, Data(g.d_weight));
+      });
+  AddSums(device, scratch.sums, 0, op.hidden, Data(g.d_norm_weight));
+}
+
+#define GYRE_INSTANTIATE(Narrow)                               \
+  template void MlpForward(NarrowDevice<Narrow>&, const Mlp&); \
+  template void MlpBackward(NarrowDevice<Narrow>&, const Mlp&, const MlpGradients&);
+GYRE_INSTANTIATE(float)
+GYRE_INSTANTIATE(Bf16)
+
+}  // namespace gyre::cpu
