@@ -26,7 +26,7 @@ do for [kind in "svg png"] {
   set ylabel "difference of the loss"
   set xlabel "step"
   # A difference of nothing has no place on this axis.
-  plot sprintf("%s/difference-%s.tsv", folder, precision) using 1:($2 > 0 ? $2 : NaN) with points \
+  plot sprintf("%s/gyre-%s-torch-%s.tsv", folder, precision, precision) using 1:($2 > 0 ? $2 : NaN) with points \
          pt 7 ps 0.3 lc rgb "#1f4e9c" notitle
   unset multiplot
   unset output

@@ -2,14 +2,14 @@
 // the other half (torch_side.py), trains on them, and writes its curve. bench/parity/run does both
 // and draws them.
 //
-//   gyre-parity DIR [--home DIR] [--steps N] [--threads N]
+//   gyre-parity DIR [--home DIR] [--steps N] [--threads N] [--precision float32|bf16]
 //
 // DIR afterwards has
 //   job.json           the job, and its tensors in order: [{"name", "shape"}, ...]
 //   weights.f32        the initial weights, tensor after tensor
 //   batches.i32        for each step its tokens (rows, context), then its targets
-//   gyre-float32.tsv   step, learning rate, loss (nats a target), gradient norm before clipping
-//   gyre-float32.f32   the final weights
+//   gyre-PRECISION.tsv step, learning rate, loss (nats a target), gradient norm before clipping
+//   gyre-PRECISION.f32 the final weights
 
 #include <algorithm>
 #include <cstdio>
@@ -31,6 +31,7 @@ namespace {
 
 struct ParityOptions {
   std::filesystem::path folder, home = GyreHome();
+  std::string precision = "float32";
   int steps = 500, threads = 2;
 };
 
@@ -96,7 +97,7 @@ Status WriteInputs(const std::filesystem::path& folder, const JobConfig& config,
 
 Status TrainAndWriteCurve(const ParityOptions& options, const JobConfig& config, Model* model,
                           Batches* batches) {
-  std::ofstream curve(options.folder / "gyre-float32.tsv");
+  std::ofstream curve(options.folder / ("gyre-" + options.precision + ".tsv"));
   curve.precision(9);
   curve << "step\tlearning_rate\tloss\tgradient_norm\n";
   Batch batch;
@@ -112,7 +113,7 @@ Status TrainAndWriteCurve(const ParityOptions& options, const JobConfig& config,
     curve << step << "\t" << rate << "\t" << loss << "\t" << norm << "\n" << std::flush;
     if (step % 20 == 0) std::printf("step %lld: loss %.6f\n", static_cast<long long>(step), loss);
   }
-  return WriteWeights(options.folder / "gyre-float32.f32", *model);
+  return WriteWeights(options.folder / ("gyre-" + options.precision + ".f32"), *model);
 }
 
 Status Run(const ParityOptions& options) {
@@ -126,7 +127,11 @@ Status Run(const ParityOptions& options) {
   GYRE_ASSIGN_OR_RETURN(Batches batches,
                         Batches::Create({{&dataset}}, config.data.context, config.data.packing,
                                         config.train.batch_tokens, kSeed));
-  GYRE_ASSIGN_OR_RETURN(const auto backend, CreateBackend("cpu", options.threads));
+  GYRE_ASSIGN_OR_RETURN(const Precision precision, PrecisionFromName(options.precision));
+  if (UsablePrecision("cpu", precision) != precision) {
+    return Unimplemented("this machine does not train in " + options.precision);
+  }
+  GYRE_ASSIGN_OR_RETURN(const auto backend, CreateBackend("cpu", options.threads, precision));
   GYRE_ASSIGN_OR_RETURN(auto positions,
                         ResolvePositions(config.position, config.model, config.data.context));
   GYRE_ASSIGN_OR_RETURN(const auto model, Model::Create(config.model, std::move(positions),
@@ -144,6 +149,8 @@ bool Parse(int argc, char** argv, ParityOptions* options) {
     const std::string flag = argv[i];
     if (flag == "--home") {
       options->home = argv[i + 1];
+    } else if (flag == "--precision") {
+      options->precision = argv[i + 1];
     } else if (flag == "--steps") {
       options->steps = std::atoi(argv[i + 1]);
     } else if (flag == "--threads") {

@@ -2,13 +2,12 @@
 """PyTorch's half of the comparison (gyre_side.cc has the other), and the comparison.
 
   torch_side.py train DIR [--precision float32|bf16] [--threads N]
-  torch_side.py compare DIR float32|bf16
+  torch_side.py compare DIR CURVE CURVE      e.g. gyre-bf16 torch-bf16
 
 `train` reads the initial weights and the batches that gyre-parity left in DIR, trains a decoder
 written here from its definition with PyTorch's own autograd, AdamW and clipping, and writes
-torch-PRECISION.tsv and .f32 as gyre-parity does. `compare` prints how far the curves of
-gyre-PRECISION and torch-PRECISION and their final weights lie apart, and writes
-difference-PRECISION.tsv.
+torch-PRECISION.tsv and .f32 as gyre-parity does. `compare` prints how far two curves and their
+final weights lie apart, and writes CURVE-CURVE.tsv.
 """
 
 import argparse
@@ -48,7 +47,8 @@ class Llama:
         self.model, self.weights = model, weights
         half = model["head_dim"] // 2
         exponent = torch.arange(half, dtype=torch.float64) / half
-        angle = torch.outer(torch.arange(context, dtype=torch.float64), position["theta"] ** -exponent)
+        places = torch.arange(context, dtype=torch.float64)
+        angle = torch.outer(places, position["theta"] ** -exponent)
         self.cosine, self.sine = angle.cos().float(), angle.sin().float()
         self.future = torch.ones(context, context, dtype=torch.bool).triu(1)
 
@@ -110,7 +110,10 @@ def train(folder, precision, threads):
     matrices = [w for w in weights.values() if w.dim() == 2]
     norms = [w for w in weights.values() if w.dim() == 1]
     optimizer = torch.optim.AdamW(
-        [{"params": matrices, "weight_decay": options["weight_decay"]}, {"params": norms, "weight_decay": 0}],
+        [
+            {"params": matrices, "weight_decay": options["weight_decay"]},
+            {"params": norms, "weight_decay": 0},
+        ],
         betas=options["betas"],
         eps=options["eps"],
     )
@@ -135,15 +138,14 @@ def train(folder, precision, threads):
     numpy.concatenate(flat).tofile(folder / f"{curve}.f32")
 
 
-def compare(folder, precision):
-    names = [f"gyre-{precision}", f"torch-{precision}"]
+def compare(folder, names):
     a, b = (numpy.loadtxt(folder / f"{name}.tsv", skiprows=1, ndmin=2) for name in names)
     assert a.shape == b.shape and (a[:, 0] == b[:, 0]).all(), "curves of different jobs"
     rate = numpy.abs(a[:, 1] - b[:, 1]).max() / a[:, 1].max()
     assert rate < 1e-7, f"the learning rates differ by {rate}"
     loss = numpy.abs(a[:, 2] - b[:, 2])
     table = numpy.column_stack([a[:, 0], loss])
-    numpy.savetxt(folder / f"difference-{precision}.tsv", table, fmt=["%d", "%.6g"], delimiter="\t",
+    numpy.savetxt(folder / f"{names[0]}-{names[1]}.tsv", table, fmt=["%d", "%.6g"], delimiter="\t",
                   header="step\tdifference", comments="")
     print(f"{names[0]} and {names[1]}: {len(a)} steps, loss {a[0, 2]:.4f} to {a[-1, 2]:.4f}")
     for first, last in [(1, 10), (11, 100), (101, len(a))]:
@@ -153,15 +155,19 @@ def compare(folder, precision):
             print(f"  steps {first} to {min(last, len(a))}: largest difference of the loss "
                   f"{part.max():.2g} (step {at}), mean {part.mean():.2g}")
     norm = numpy.abs(a[:, 3] / b[:, 3] - 1)
-    print(f"  gradient norms: largest relative difference {norm.max():.2g} (step {1 + norm.argmax()})")
-    x, y = (numpy.fromfile(folder / f"{name}.f32", dtype=numpy.float32).astype(float) for name in names)
-    start = numpy.fromfile(folder / "weights.f32", dtype=numpy.float32).astype(float)
+    print(f"  gradient norms: largest relative difference {norm.max():.2g} "
+          f"(step {1 + norm.argmax()})")
+    weights = [*names, "weights"]
+    x, y, start = (numpy.fromfile(folder / f"{w}.f32", dtype=numpy.float32).astype(float)
+                   for w in weights)
     distance, way = numpy.linalg.norm(x - y), numpy.linalg.norm(x - start)
     print(f"  final weights: {distance:.3g} apart, after a way of {way:.3g} from the first ones")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     trains = commands.add_parser("train")
     trains.add_argument("folder", type=pathlib.Path)
@@ -169,10 +175,10 @@ def main():
     trains.add_argument("--threads", type=int, default=2)
     compares = commands.add_parser("compare")
     compares.add_argument("folder", type=pathlib.Path)
-    compares.add_argument("precision", choices=["float32", "bf16"])
+    compares.add_argument("curves", nargs=2)
     given = parser.parse_args()
     if given.command == "compare":
-        return compare(given.folder, given.precision)
+        return compare(given.folder, given.curves)
     train(given.folder, given.precision, given.threads)
 
 

@@ -38,14 +38,23 @@ inline Batch RandomBatch(int rows, int length, int vocab, uint64_t seed = 1) {
   return batch;
 }
 
+/// Those that this machine computes in.
+inline std::vector<Precision> UsablePrecisions() {
+  std::vector<Precision> usable = {Precision::kFloat32};
+  if (UsablePrecision("cpu", Precision::kBf16) == Precision::kBf16) {
+    usable.push_back(Precision::kBf16);
+  }
+  return usable;
+}
+
 class MadeModel {
  public:
   /// For training on up to 4 rows of 16 tokens.
-  explicit MadeModel(const ModelConfig& config, const PositionConfig& position = {},
+  explicit MadeModel(const ModelConfig& config, Precision precision = Precision::kFloat32,
                      const std::string& backend = "cpu")
-      : backend_(*CreateBackend(backend, 1)),
-        model_(*Model::Create(config, *ResolvePositions(position, config, 16), backend_.get(), 4,
-                              16, /*training=*/true)) {
+      : backend_(*CreateBackend(backend, 1, precision)),
+        model_(*Model::Create(config, *ResolvePositions({}, config, 16), backend_.get(), 4, 16,
+                              /*training=*/true)) {
     EXPECT_TRUE(model_->InitializeWeights(1).ok());
   }
   Model* operator->() const { return model_.get(); }

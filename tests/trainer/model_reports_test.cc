@@ -27,7 +27,8 @@ std::vector<float> Heads(const std::vector<float>& matrix, size_t size,
 // values got them in turn, 0 1 0 1, in place of 0 0 1 1. The same model with a key/value head for
 // each query head tells which it is.
 TEST(ModelReports, NeighbouringHeadsShareKeysAndValues) {
-  const ModelConfig grouped = SmallModel();
+  ModelConfig grouped = SmallModel();
+  grouped.initializer_range = 0.3;
   ModelConfig full = grouped;
   full.num_key_value_heads = 4;
   const MadeModel shared(grouped);
@@ -44,46 +45,52 @@ TEST(ModelReports, NeighbouringHeadsShareKeysAndValues) {
     }
     return model.Losses(batch);
   };
-  EXPECT_THAT(losses_with({0, 0, 1, 1}), testing::Pointwise(testing::FloatNear(1e-6f), losses));
+  EXPECT_THAT(losses_with({0, 0, 1, 1}), testing::Pointwise(testing::FloatNear(1e-5f), losses));
   EXPECT_THAT(losses_with({0, 1, 0, 1}),
-              testing::Not(testing::Pointwise(testing::FloatNear(1e-5f), losses)));
+              testing::Not(testing::Pointwise(testing::FloatNear(1e-2f), losses)));
 }
 
 // GeeeekExplorer/nano-vllm#170: without a conversion there was no copy, and a norm in place wrote
 // into the residual stream. (The conformance suite holds every operation to leaving its inputs as
 // they were.) Layers that add nothing: the stream that leaves is the one that came, to the bit.
 TEST(ModelReports, NormsLeaveTheResidualStreamAlone) {
-  for (const std::string family : {"llama", "gemma"}) {
-    ModelConfig config = SmallModel();
-    config.model_type = family;
-    config.num_hidden_layers = 3;
-    config.qk_norm = true;
-    const MadeModel model(config);
-    for (int layer = 0; layer < 3; ++layer) {
-      model.FillWeights(LayerTensor(layer, "self_attn.o_proj"), 0);
-      model.FillWeights(LayerTensor(layer, "mlp.down_proj"), 0);
+  for (const Precision precision : UsablePrecisions()) {
+    for (const std::string family : {"llama", "gemma"}) {
+      ModelConfig config = SmallModel();
+      config.model_type = family;
+      config.num_hidden_layers = 3;
+      config.qk_norm = true;
+      const MadeModel model(config, precision);
+      for (int layer = 0; layer < 3; ++layer) {
+        model.FillWeights(LayerTensor(layer, "self_attn.o_proj"), 0);
+        model.FillWeights(LayerTensor(layer, "mlp.down_proj"), 0);
+      }
+      std::vector<double> norms = model.Trace(RandomBatch(2, 16, 31)).residual_norms;
+      ASSERT_EQ(norms.size(), 5u);
+      norms.pop_back();  // of the final norm
+      EXPECT_GT(norms[0], 0);
+      EXPECT_THAT(norms, Each(norms[0])) << family << " " << PrecisionName(precision);
     }
-    std::vector<double> norms = model.Trace(RandomBatch(2, 16, 31)).residual_norms;
-    ASSERT_EQ(norms.size(), 5u);
-    norms.pop_back();  // of the final norm
-    EXPECT_GT(norms[0], 0);
-    EXPECT_THAT(norms, Each(norms[0])) << family;
   }
 }
 
 TEST(ModelReports, NothingButAnOptimizerStepChangesWeights) {
-  const MadeModel model(SmallModel());
-  const auto all = [&] {
-    std::vector<std::vector<float>> weights;
-    for (const Tensor& tensor : model->parameters()) weights.push_back(model.Weights(tensor.name));
-    return weights;
-  };
-  const auto before = all();
-  const Batch batch = RandomBatch(2, 16, 31);
-  model.Losses(batch);
-  model.Trace(batch, {0, 5});
-  ASSERT_TRUE(model->ForwardBackward(batch).ok());
-  EXPECT_EQ(all(), before);
+  for (const Precision precision : UsablePrecisions()) {
+    const MadeModel model(SmallModel(), precision);
+    const auto all = [&] {
+      std::vector<std::vector<float>> weights;
+      for (const Tensor& tensor : model->parameters()) {
+        weights.push_back(model.Weights(tensor.name));
+      }
+      return weights;
+    };
+    const auto before = all();
+    const Batch batch = RandomBatch(2, 16, 31);
+    model.Losses(batch);
+    model.Trace(batch, {0, 5});
+    ASSERT_TRUE(model->ForwardBackward(batch).ok());
+    EXPECT_EQ(all(), before);
+  }
 }
 
 double Cosine(const std::vector<float>& a, const std::vector<float>& b) {
@@ -103,16 +110,23 @@ TEST(ModelReports, DeepNormsDoNotTurnTheStream) {
   ModelConfig config = SmallModel();
   config.num_hidden_layers = 58;
   config.initializer_range = 0.2;
-  const MadeModel cpu(config), reference(config, {}, "reference");
-  std::vector<float> embedding = cpu.Weights("model.embed_tokens.weight");
+  const MadeModel reference(config, Precision::kFloat32, "reference");
+  std::vector<float> embedding = reference.Weights("model.embed_tokens.weight");
   for (size_t row = 0; row < 31; ++row) embedding[row * 16 + 3] = 40;
-  cpu.SetWeights("model.embed_tokens.weight", embedding);
   reference.SetWeights("model.embed_tokens.weight", embedding);
   const Batch batch = RandomBatch(1, 16, 31);
-  const ForwardTrace got = cpu.Trace(batch, {0, 9, 15}), want = reference.Trace(batch, {0, 9, 15});
-  for (size_t i = 0; i < 3; ++i) EXPECT_GT(Cosine(got.logits[i], want.logits[i]), 0.999999) << i;
-  for (size_t l = 0; l < want.residual_norms.size(); ++l) {
-    EXPECT_NEAR(got.residual_norms[l] / want.residual_norms[l], 1, 1e-5) << l;
+  const ForwardTrace want = reference.Trace(batch, {0, 9, 15});
+  for (const Precision precision : UsablePrecisions()) {
+    const MadeModel model(config, precision);
+    model.SetWeights("model.embed_tokens.weight", embedding);
+    const ForwardTrace got = model.Trace(batch, {0, 9, 15});
+    const bool narrow = precision == Precision::kBf16;
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_GT(Cosine(got.logits[i], want.logits[i]), narrow ? 0.999 : 0.999999) << i;
+    }
+    for (size_t l = 0; l < want.residual_norms.size(); ++l) {
+      EXPECT_NEAR(got.residual_norms[l] / want.residual_norms[l], 1, narrow ? 1e-2 : 1e-5) << l;
+    }
   }
 }
 
@@ -135,15 +149,16 @@ double Norm(const std::vector<float>& values) {
 // huggingface/transformers PR #29402, Lightning-AI/litgpt#1031: in bfloat16, the square root of
 // 3072 that embeddings are scaled by became 55.5, and 1 + w became 1.
 TEST(ModelReports, GemmasScaleAndNormsAreNotRounded) {
-  const MadeModel model(Gemma(3072));
-  const Batch one{1, 1, {7}, {7}, {}};
-  std::vector<float> embedding = model.Weights("model.embed_tokens.weight");
-  const std::vector<float> row = Heads(embedding, 3072, {7});
-  const ForwardTrace plain = model.Trace(one);
-  EXPECT_NEAR(plain.residual_norms[0] / Norm(row), std::sqrt(3072.0), 2e-3);  // 55.5 is 0.07 off
-  model.FillWeights("model.norm.weight", 0.001f);
-  const ForwardTrace scaled = model.Trace(one);
-  EXPECT_NEAR(scaled.residual_norms.back() / plain.residual_norms.back(), 1.001, 1e-4);
+  for (const Precision precision : UsablePrecisions()) {
+    const MadeModel model(Gemma(3072), precision);
+    const Batch one{1, 1, {7}, {7}, {}};
+    const std::vector<float> row = Heads(model.Weights("model.embed_tokens.weight"), 3072, {7});
+    const ForwardTrace plain = model.Trace(one);
+    EXPECT_NEAR(plain.residual_norms[0] / Norm(row), std::sqrt(3072.0), 2e-3);  // 55.5 is 0.07 off
+    model.FillWeights("model.norm.weight", 0.001f);
+    const ForwardTrace scaled = model.Trace(one);
+    EXPECT_NEAR(scaled.residual_norms.back() / plain.residual_norms.back(), 1.001, 1e-4);
+  }
 }
 
 // The same report: GELU by erf in place of its approximation by tanh, which is what gemma was

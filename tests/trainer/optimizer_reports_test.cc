@@ -34,9 +34,33 @@ std::vector<std::string> DecayedBy(const MadeModel& model, const OptimizerConfig
   return decayed;
 }
 
-const std::vector<std::string> kMatricesOfALayer = {
-    "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj",
-    "mlp.gate_proj",    "mlp.up_proj",      "mlp.down_proj"};
+std::vector<std::string> Golden(const ModelConfig& config) {
+  std::vector<std::string> names = {"model.embed_tokens.weight"};
+  for (int layer = 0; layer < config.num_hidden_layers; ++layer) {
+    for (const char* name : {"q_proj", "k_proj", "v_proj", "o_proj"}) {
+      names.push_back(LayerTensor(layer, std::string("self_attn.") + name));
+    }
+    if (config.mlp == "gated") names.push_back(LayerTensor(layer, "mlp.gate_proj"));
+    names.push_back(LayerTensor(layer, "mlp.up_proj"));
+    names.push_back(LayerTensor(layer, "mlp.down_proj"));
+  }
+  if (!config.tie_word_embeddings) names.push_back("lm_head.weight");
+  return names;
+}
+
+// All families of architectures: each key that adds or takes away tensors, both ways.
+std::vector<ModelConfig> Architectures() {
+  std::vector<ModelConfig> configs;
+  for (int bits = 0; bits < 16; ++bits) {
+    ModelConfig config = SmallModel();
+    config.model_type = (bits & 1) != 0 ? "gemma" : "llama";
+    config.tie_word_embeddings = (bits & 2) != 0;
+    config.qk_norm = (bits & 4) != 0;
+    config.mlp = (bits & 8) != 0 ? "plain" : "gated";
+    configs.push_back(config);
+  }
+  return configs;
+}
 
 // ServiceNow/Fast-LLM#542, Lightning-AI/lit-llama#254: a refactoring put norms under weight decay,
 // or the wrong ones of two groups. Which tensors decay, by name, for each architecture; a step
@@ -44,30 +68,18 @@ const std::vector<std::string> kMatricesOfALayer = {
 TEST(OptimizerReports, WhichTensorsDecay) {
   OptimizerConfig optimizer;
   optimizer.weight_decay = 0.5;
-  for (const std::string family : {"llama", "gemma"}) {
-    for (const bool tied : {true, false}) {
-      for (const bool qk_norm : {true, false}) {
-        ModelConfig config = SmallModel();
-        config.model_type = family;
-        config.tie_word_embeddings = tied;
-        config.qk_norm = qk_norm;
-        const MadeModel model(config);
-        for (const Tensor& tensor : model->parameters()) {
-          if (tensor.shape.size() == 1) model.FillWeights(tensor.name, 0.7f);
-        }
-        std::vector<std::string> golden = {"model.embed_tokens.weight"};
-        for (int layer = 0; layer < 2; ++layer) {
-          for (const std::string& name : kMatricesOfALayer) {
-            golden.push_back(LayerTensor(layer, name));
-          }
-        }
-        if (!tied) golden.push_back("lm_head.weight");
-        EXPECT_THAT(DecayedBy(model, optimizer), testing::ElementsAreArray(golden))
-            << family << (tied ? ", tied" : "") << (qk_norm ? ", qk_norm" : "");
-        // What is left are the norms, all of them.
-        const size_t norms = 2 * (qk_norm ? 4 : 2) + 1;
-        EXPECT_EQ(model->parameters().size(), golden.size() + norms);
+  for (const Precision precision : UsablePrecisions()) {
+    for (const ModelConfig& config : Architectures()) {
+      const MadeModel model(config, precision);
+      for (const Tensor& tensor : model->parameters()) {
+        if (tensor.shape.size() == 1) model.FillWeights(tensor.name, 0.7f);
       }
+      const std::vector<std::string> golden = Golden(config);
+      EXPECT_THAT(DecayedBy(model, optimizer), testing::ElementsAreArray(golden))
+          << config.model_type << config.tie_word_embeddings << config.qk_norm << config.mlp;
+      // What is left are the norms, all of them.
+      const size_t norms = 2 * (config.qk_norm ? 4 : 2) + 1;
+      EXPECT_EQ(model->parameters().size(), golden.size() + norms);
     }
   }
 }
