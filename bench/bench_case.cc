@@ -7,8 +7,8 @@
 namespace gyre {
 namespace {
 
-const std::vector<std::string> kFamilies = {"llama", "gemma"};
-const std::vector<std::string> kPrecisions = {"float32"};
+const std::vector<std::string> kFamilies = {"gpt", "llama", "gemma"};
+const std::vector<std::string> kPrecisions = {"float32", "bf16"};
 
 }  // namespace
 
@@ -24,7 +24,9 @@ const std::vector<BenchShape>& BenchShapes() {
 
 ModelConfig BenchCase::Model() const {
   ModelConfig model;
-  model.model_type = family;
+  // gemma's activation is GPT-2's.
+  model.model_type = family == "llama" ? "llama" : "gemma";
+  model.mlp = family == "gpt" ? "plain" : "gated";
   model.num_hidden_layers = shape.layers, model.hidden_size = shape.hidden;
   model.intermediate_size = shape.intermediate, model.vocab_size = shape.vocab;
   model.num_attention_heads = shape.heads;
@@ -55,10 +57,10 @@ Result<BenchCase> FindBenchCase(const std::string& shape, const std::string& fam
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   if (!known(kFamilies, family)) {
-    return InvalidArgument("no family '" + family + "'; there are llama and gemma");
+    return InvalidArgument("no family '" + family + "'; there are gpt, llama and gemma");
   }
   if (!known(kPrecisions, precision)) {
-    return InvalidArgument("no precision '" + precision + "'; there is float32");
+    return InvalidArgument("no precision '" + precision + "'; there are float32 and bf16");
   }
   if (threads < 1) return InvalidArgument("at least one thread");
   std::string names;

@@ -26,8 +26,8 @@ const std::vector<BenchShape>& BenchShapes();
 
 struct BenchCase {
   BenchShape shape;
-  std::string family;  // llama | gemma
-  std::string precision = "float32";
+  std::string family;                 // gpt | llama | gemma
+  std::string precision = "float32";  // float32 | bf16
   int threads = 1;
 
   ModelConfig Model() const;

@@ -12,6 +12,15 @@
 #include "trainer/backend/create_backend.h"
 
 namespace gyre {
+namespace {
+
+/// Of the precision that a job would get.
+Result<std::unique_ptr<Backend>> BenchBackend(const BenchCase& bench_case) {
+  GYRE_ASSIGN_OR_RETURN(const Precision wanted, PrecisionFromName(bench_case.precision));
+  return CreateBackend("cpu", bench_case.threads, UsablePrecision("cpu", wanted));
+}
+
+}  // namespace
 
 Result<std::unique_ptr<GyreSteps>> GyreSteps::Create(const BenchCase& bench_case,
                                                      Backend* backend) {
@@ -38,7 +47,7 @@ Result<double> GyreSteps::Step() {
 }
 
 int ServeGyreSteps(const BenchCase& bench_case) {
-  auto backend = CreateBackend("cpu", bench_case.threads);
+  auto backend = BenchBackend(bench_case);
   if (!backend.ok()) return std::cerr << backend.status() << "\n", 1;
   auto steps = GyreSteps::Create(bench_case, backend->get());
   if (!steps.ok()) return std::cerr << steps.status() << "\n", 1;
@@ -51,7 +60,7 @@ int ServeGyreSteps(const BenchCase& bench_case) {
 }
 
 Status PrintProfile(const BenchCase& bench_case, int steps) {
-  GYRE_ASSIGN_OR_RETURN(auto cpu, CreateBackend("cpu", bench_case.threads));
+  GYRE_ASSIGN_OR_RETURN(auto cpu, BenchBackend(bench_case));
   TimedBackend backend(cpu.get());
   GYRE_ASSIGN_OR_RETURN(auto model, GyreSteps::Create(bench_case, &backend));
   double wall = 1e30, processor = 1e30;

@@ -54,7 +54,7 @@ std::vector<ChosenProduct> LinearProducts(const BenchCase& bench_case) {
   const Weights all[] = {
       {"qkv", int64_t{heads + 2 * kv_heads} * model.head_dim, hidden, model.num_hidden_layers},
       {"out", hidden, int64_t{heads} * model.head_dim, model.num_hidden_layers},
-      {"up", 2 * intermediate, hidden, model.num_hidden_layers},
+      {"up", (model.gated() ? 2 : 1) * intermediate, hidden, model.num_hidden_layers},
       {"down", hidden, intermediate, model.num_hidden_layers},
       {"head", model.vocab_size, hidden, 1}};
   const std::pair<LinearKind, const char*> kinds[] = {{LinearKind::kForward, "forward"},

@@ -17,8 +17,8 @@ namespace {
 
 struct BenchFlags {
   std::vector<std::string> shapes = {"quick", "S", "M", "long"};
-  std::vector<std::string> families = {"llama", "gemma"};
-  std::vector<std::string> precisions = {"float32"};
+  std::vector<std::string> families = {"gpt", "llama", "gemma"};
+  std::vector<std::string> precisions = {"float32", "bf16"};
   int threads = 1;
   ComparisonOptions comparison;
   bool no_gate = false, markdown = false;
@@ -28,8 +28,8 @@ struct BenchFlags {
 
 void AddCaseFlags(CLI::App* app, BenchFlags* flags) {
   app->add_option("--shape", flags->shapes, "quick, S, M, long or tiny")->capture_default_str();
-  app->add_option("--family", flags->families, "llama, gemma")->capture_default_str();
-  app->add_option("--precision", flags->precisions, "float32")->capture_default_str();
+  app->add_option("--family", flags->families, "gpt, llama, gemma")->capture_default_str();
+  app->add_option("--precision", flags->precisions, "float32, bf16")->capture_default_str();
   app->add_option("--threads", flags->threads, "of each contestant")->capture_default_str();
 }
 

@@ -37,12 +37,17 @@ void ExpectProduct(const PieceProduct& p, float before, const char* what) {
   }
 }
 
+class LimitPiece : public testing::Test {
+ private:
+  const OneDnnThreads one_{1};
+};
+
 struct Matrices {
   std::vector<float> a = Integers(64 * 48, 1), b = Integers(48 * 32, 2);
   std::vector<float> c = std::vector<float>(64 * 32, 3.0f);
 };
 
-TEST(LimitPiece, EveryEntryPointGivesTheSameProduct) {
+TEST_F(LimitPiece, EveryEntryPointGivesTheSameProduct) {
   for (const bool a_transposed : {false, true}) {
     for (const bool b_transposed : {false, true}) {
       for (const bool add : {false, true}) {
@@ -61,7 +66,7 @@ TEST(LimitPiece, EveryEntryPointGivesTheSameProduct) {
   }
 }
 
-TEST(LimitPiece, PartsOfMatricesStayInThem) {
+TEST_F(LimitPiece, PartsOfMatricesStayInThem) {
   Matrices m;
   PieceMaker maker;
   const PieceMatrix c = MatrixOf(m.c, 64, 32);
@@ -78,7 +83,7 @@ TEST(LimitPiece, PartsOfMatricesStayInThem) {
   }
 }
 
-TEST(LimitPiece, ABatchIsSeveralProducts) {
+TEST_F(LimitPiece, ABatchIsSeveralProducts) {
   Matrices m;
   PieceMaker maker;
   // Four of (16, 12) by (12, 8).
@@ -91,7 +96,7 @@ TEST(LimitPiece, ABatchIsSeveralProducts) {
   }
 }
 
-TEST(LimitPiece, OneDnnsOwnLinearLayer) {
+TEST_F(LimitPiece, OneDnnsOwnLinearLayer) {
   constexpr int64_t kTokens = 64, kInputs = 48, kOutputs = 32;
   std::vector<float> x = Integers(kTokens * kInputs, 1), w = Integers(kOutputs * kInputs, 2);
   std::vector<float> y(kTokens * kOutputs);

@@ -30,7 +30,7 @@ TEST(StepBench, WritesEverySample) {
             0)
       << *ReadFile(output);
   const Json results = Json::parse(*ReadFile(json));
-  ASSERT_EQ(results["cases"].size(), 2);  // families
+  ASSERT_EQ(results["cases"].size(), 6);  // families x precisions
   for (const Json& one : results["cases"]) {
     const Json& gyre = one["contestants"]["gyre"];
     EXPECT_NEAR(gyre["first_loss"].get<double>(), std::log(257), 0.2);
@@ -39,6 +39,8 @@ TEST(StepBench, WritesEverySample) {
     EXPECT_GT(gyre["peak_memory_bytes"], 1 << 20);
     EXPECT_FALSE(gyre["quiet"]);
     for (const char* name : {"gyre", "limit"}) {
+      // Where oneDNN has no fast bf16, there is no limit either.
+      if (one["contestants"][name]["absent"] != "" && one["precision"] == "bf16") continue;
       const Json& samples = one["contestants"][name]["samples"];
       ASSERT_EQ(samples.size(), 2) << name;
       for (const Json& sample : samples) EXPECT_GT(sample["seconds"], 0) << name;
