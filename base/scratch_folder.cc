@@ -17,7 +17,7 @@ void RemoveAbandoned(const fs::path& tmp, const std::string& prefix) {
        entry.increment(error)) {
     const fs::path folder = entry->path();
     if (!folder.filename().string().starts_with(prefix)) continue;
-    // Without a lock it is being made at this moment, or next to nothing was.
+    // Without a lock it is going away at this moment.
     if (!fs::exists(folder / kLock, ignored)) continue;
     const auto lock = FileLock::TryAcquire(folder / kLock);
     if (lock.ok()) fs::remove_all(folder, ignored);
@@ -31,15 +31,21 @@ Result<ScratchFolder> ScratchFolder::Create(const fs::path& home, const std::str
   RemoveAbandoned(tmp, kind + "-");
   Status status;
   for (int attempt = 0; attempt < 3; ++attempt) {
-    const fs::path path = tmp / (kind + "-" + NewId());
-    GYRE_RETURN_IF_ERROR(MakeFolders(path));
-    auto lock = FileLock::TryAcquire(path / kLock);
-    if (lock.ok()) return ScratchFolder(path, *std::move(lock));
-    // UNAVAILABLE: somebody else took the new lock file for an abandoned one.
+    const std::string name = kind + "-" + NewId();
+    const fs::path path = tmp / name, hidden = tmp / ("." + name);
+    // It has its lock before it has its name: one without would be taken for abandoned.
+    GYRE_RETURN_IF_ERROR(MakeFolders(hidden));
+    auto lock = FileLock::TryAcquire(hidden / kLock);
     status = lock.status();
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-    if (status.code() != StatusCode::kUnavailable) break;
+    std::error_code error, ignored;
+    if (lock.ok()) {
+      fs::rename(hidden, path, error);
+      if (!error) return ScratchFolder(path, *std::move(lock));
+      status = ErrnoStatus(error.value(), "cannot make " + path.string());
+    }
+    fs::remove_all(hidden, ignored);
+    // Unless whoever cleans everything up (`gyre gc`) came in between, another try is no use.
+    if (status.code() != StatusCode::kUnavailable && status.code() != StatusCode::kNotFound) break;
   }
   return status;
 }

@@ -4,7 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <optional>
+#include <atomic>
+#include <thread>
+#include <vector>
 
 namespace gyre {
 namespace {
@@ -49,6 +51,27 @@ TEST_F(ScratchFolderTest, OneWhoseProcessWasKilledIsRemovedByTheNext) {
   { const auto other = ScratchFolder::Create(home_, "other"); }
   EXPECT_EQ(Folders(), 1u) << "another kind is not its business";
   { const auto next = ScratchFolder::Create(home_, "work"); }
+  EXPECT_EQ(Folders(), 0u);
+}
+
+// Somebody who looks for abandoned ones may find one between its making and its lock.
+TEST_F(ScratchFolderTest, ManyAreMadeAtOnce) {
+  std::vector<std::thread> threads;
+  std::atomic<int> made{0};
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 300; ++i) {
+        const auto folder = ScratchFolder::Create(home_, "work");
+        if (!folder.ok()) {
+          ADD_FAILURE() << folder.status();
+          return;
+        }
+        made += WriteFileAtomically(folder->path() / "a", "text").ok();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(made, 4 * 300);
   EXPECT_EQ(Folders(), 0u);
 }
 
