@@ -26,11 +26,19 @@ LogitRows Logits(NarrowDevice<Narrow>& device, const LinearCrossEntropy& op,
                  const Scratch<Narrow>& scratch, const PackedMatrix<Narrow>& form, Range rows,
                  int64_t at) {
   const int64_t stride = RoundUp(op.vocab);
-  Narrow* x = scratch.x + at * op.hidden;
   float* logits = scratch.logits + at * stride;
-  device.narrow.narrow(Data(op.x) + rows.begin * op.hidden, rows.size() * op.hidden, x);
+  const Narrow* x = device.Narrowed(Data(op.x) + rows.begin * op.hidden, rows.size() * op.hidden,
+                                    scratch.x + at * op.hidden);
   MultiplyRows(device, rows.size(), x, form, logits);
   return {logits, stride, rows.size(), op.vocab, Data(op.targets) + rows.begin};
+}
+
+// The rows of a block once Logits has been called for all of them.
+const float* NarrowX(const LinearCrossEntropy& op, const Scratch<float>&, Range block) {
+  return Data(op.x) + block.begin * op.hidden;
+}
+const Bf16* NarrowX(const LinearCrossEntropy&, const Scratch<Bf16>& scratch, Range) {
+  return scratch.x;
 }
 
 }  // namespace
@@ -63,7 +71,7 @@ void LinearCrossEntropyForwardBackward(NarrowDevice<Narrow>& device, const Linea
     device.Pack(backward, thread);
   });
   ForBlocks(
-      device, op.tokens, LogitRowsPerThread(op.vocab),
+      device, op.tokens, LogitRowsPerThread(op.vocab), LogitRowsPerThread(op.vocab),
       [&](const BlockRows& mine, int) {
         const Range rows = mine.rows;
         const LogitRows logits = Logits(device, op, scratch, forward, rows, mine.at);
@@ -74,7 +82,7 @@ void LinearCrossEntropyForwardBackward(NarrowDevice<Narrow>& device, const Linea
       },
       [&](Range block, int thread) {
         AddWeightGradient(device, thread, block.size(), op.vocab, op.hidden, scratch.d_transposed,
-                          scratch.x, Data(g.d_weight));
+                          NarrowX(op, scratch, block), Data(g.d_weight));
       });
 }
 

@@ -5,6 +5,7 @@
 // products multiply: float, or Bf16.
 
 #include <atomic>
+#include <type_traits>
 
 #include "trainer/backend/backend.h"
 #include "trainer/backend/cpu/kernels/kernels.h"
@@ -26,6 +27,24 @@ template <typename Narrow>
 struct NarrowDevice : Device {
   const NarrowKernels<Narrow>& narrow;
   std::atomic<bool> product_failed{false};
+
+  /// x (count) as products take it: itself, or rounded, in `rounded`.
+  const Narrow* Narrowed(const float* x, int64_t count, Narrow* rounded) const {
+    if constexpr (std::is_same_v<Narrow, float>) {
+      return x;
+    } else {
+      narrow.narrow(x, count, rounded);
+      return rounded;
+    }
+  }
+  /// Where numbers are computed that will be narrow ones at `place`: there, or in `wide`.
+  static float* Wide([[maybe_unused]] Narrow* place, [[maybe_unused]] float* wide) {
+    if constexpr (std::is_same_v<Narrow, float>) {
+      return place;
+    } else {
+      return wide;
+    }
+  }
 
   template <typename In, typename Out>
   void Multiply(const MatrixProduct<In, Out>& product) {

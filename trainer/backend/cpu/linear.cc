@@ -15,8 +15,8 @@ void Linear(NarrowDevice<Narrow>& device, int64_t tokens, int inputs, int output
   const auto form = ForwardForm(Data(weight), outputs, inputs, scratch.weight);
   device.pool.Run([&](int thread) { device.Pack(form, thread); });
   for (int64_t n = 0; n < tokens; ++n) {
-    device.narrow.narrow(Data(x) + n * inputs, inputs, scratch.dy);
-    MultiplyRows(device, 1, scratch.dy, form, Data(y) + n * outputs);
+    const Narrow* row = device.Narrowed(Data(x) + n * inputs, inputs, scratch.dy.first);
+    MultiplyRows(device, 1, row, form, Data(y) + n * outputs);
   }
 }
 
@@ -43,11 +43,11 @@ void LinearResidualBackward(NarrowDevice<Narrow>& device, const LinearResidual& 
   const auto form = BackwardForm(Data(op.weight), op.outputs, op.inputs, scratch.weight);
   device.pool.Run([&](int thread) { device.Pack(form, thread); });
   ForBlocks(
-      device, op.tokens, kRowsPerThread,
-      [&](const BlockRows& mine, int) {
+      device, op.tokens, kBlockRows<Narrow>, kRowsPerThread,
+      [&](const BlockRows& mine, int thread) {
         const Range rows = mine.rows;
-        Narrow* dy = scratch.dy + mine.at * op.outputs;
-        device.narrow.narrow(Data(g.dy) + rows.begin * op.outputs, rows.size() * op.outputs, dy);
+        const Narrow* dy = device.Narrowed(Data(g.dy) + rows.begin * op.outputs,
+                                           rows.size() * op.outputs, scratch.dy.Of(thread));
         mine.Transpose(device, dy, op.outputs, scratch.dy_transposed);
         MultiplyRows(device, rows.size(), dy, form, Data<Narrow>(g.dx) + rows.begin * op.inputs);
       },

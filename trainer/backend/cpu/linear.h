@@ -61,7 +61,7 @@ void ForRows(Device& device, int64_t tokens, const Part& part) {
   });
 }
 
-/// One thread's rows of a block of tokens.
+/// Some of one thread's rows of a block of tokens.
 struct BlockRows {
   Range rows;
   int64_t at = 0;          // the first of them in the block
@@ -75,17 +75,20 @@ struct BlockRows {
   }
 };
 
-/// For one block of tokens after the other: calls rows_part(rows, thread) with each thread's rows
-/// of the block; then, when all have returned, block_part(block, thread).
+/// For one block of tokens after the other, block_rows for each thread: calls rows_part(rows,
+/// thread) with each thread's rows of the block, at most most_rows at a time; then, when all have
+/// returned, block_part(block, thread).
 template <typename RowsPart, typename BlockPart>
-void ForBlocks(Device& device, int64_t tokens, int64_t rows_per_thread, const RowsPart& rows_part,
-               const BlockPart& block_part) {
+void ForBlocks(Device& device, int64_t tokens, int64_t block_rows, int64_t most_rows,
+               const RowsPart& rows_part, const BlockPart& block_part) {
   const int threads = device.threads();
-  for (int64_t n = 0; n < tokens; n += threads * rows_per_thread) {
-    const Range block{n, std::min(n + threads * rows_per_thread, tokens)};
+  for (int64_t n = 0; n < tokens; n += threads * block_rows) {
+    const Range block{n, std::min(n + threads * block_rows, tokens)};
     device.pool.Run([&](int thread) {
-      const Range rows = Split(block, threads, thread);
-      if (rows.size() > 0) rows_part(BlockRows{rows, rows.begin - n, block.size()}, thread);
+      const Range mine = Split(block, threads, thread);
+      for (int64_t m = mine.begin; m < mine.end; m += most_rows) {
+        rows_part(BlockRows{{m, std::min(m + most_rows, mine.end)}, m - n, block.size()}, thread);
+      }
     });
     device.pool.Run([&](int thread) { block_part(block, thread); });
   }

@@ -33,10 +33,9 @@ void MlpForward(NarrowDevice<Narrow>& device, const Mlp& op) {
     device.Pack(down, thread);
   });
   ForRows(device, op.tokens, [&](Range rows, int thread) {
-    const int64_t mine = thread * kRowsPerThread;
-    Narrow* normed = scratch.normed + mine * op.hidden;
-    Narrow* gate_up = scratch.gate_up + mine * width;
-    Narrow* activated = scratch.activated + mine * op.intermediate;
+    Narrow* normed = scratch.normed + thread * kRowsPerThread * op.hidden;
+    Narrow* gate_up = scratch.gate_up.Of(thread);
+    Narrow* activated = scratch.activated + thread * kRowsPerThread * op.intermediate;
     float* y = Data(op.y) + rows.begin * op.hidden;
     device.narrow.normalize(Normed(op, rows), normed, Data(op.inverse_rms) + rows.begin);
     MultiplyRows(device, rows.size(), normed, weight, gate_up);
@@ -60,18 +59,18 @@ void MlpBackward(NarrowDevice<Narrow>& device, const Mlp& op, const MlpGradients
   });
   ZeroSums(device, scratch.sums, op.hidden);
   ForBlocks(
-      device, op.tokens, kRowsPerThread,
+      device, op.tokens, kBlockRows<Narrow>, kRowsPerThread,
       [&](const BlockRows& mine, int thread) {
         const Range rows = mine.rows;
         const int64_t at = mine.at;
-        Narrow* dy = scratch.dy + at * op.hidden;
         Narrow* normed = scratch.normed + at * op.hidden;
         Narrow* activated = scratch.activated + at * op.intermediate;
-        Narrow* d_gate_up = scratch.gate_up + at * width;
-        float* d_normed = scratch.d_normed + at * op.hidden;
+        Narrow* d_gate_up = scratch.gate_up.Of(thread);
+        float* d_normed = scratch.d_normed.Of(thread);
         float* d_residual = Data(g.d_residual) + rows.begin * op.hidden;
         const float* inverse_rms = Data(op.inverse_rms) + rows.begin;
-        device.narrow.narrow(d_residual, rows.size() * op.hidden, dy);
+        const Narrow* dy =
+            device.Narrowed(d_residual, rows.size() * op.hidden, scratch.dy.Of(thread));
         mine.Transpose(device, dy, op.hidden, scratch.dy_transposed);
         MultiplyRows(device, rows.size(), dy, down, activated);  // its gradient, for now
         device.narrow.activate_backward(Activated(op, rows),

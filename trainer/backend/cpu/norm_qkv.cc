@@ -85,13 +85,13 @@ void NormQkvForward(NarrowDevice<Narrow>& device, const NormQkv& op) {
   const auto weight = ForwardForm(Data(op.weight), width, op.hidden, scratch.weight);
   device.pool.Run([&](int thread) { device.Pack(weight, thread); });
   ForRows(device, op.rows * int64_t{op.length}, [&](Range rows, int thread) {
-    const int64_t mine = thread * kRowsPerThread;
-    Narrow* normed = scratch.normed + mine * op.hidden;
-    float* raw = scratch.raw + mine * width;
+    Narrow* normed = scratch.normed + thread * kRowsPerThread * op.hidden;
+    Narrow* qkv = Data<Narrow>(op.qkv) + rows.begin * width;
+    float* raw = device.Wide(qkv, scratch.raw.Of(thread));
     device.narrow.normalize(Normed(op, rows), normed, Data(op.inverse_rms) + rows.begin);
     MultiplyRows(device, rows.size(), normed, weight, raw);
     if (op.q_norm) NormHeads(device, op, rows, raw);
-    device.narrow.rotate(Rotated(op, rows), raw, Data<Narrow>(op.qkv) + rows.begin * width);
+    device.narrow.rotate(Rotated(op, rows), raw, qkv);
   });
 }
 
@@ -103,24 +103,23 @@ void NormQkvBackward(NarrowDevice<Narrow>& device, const NormQkv& op, const Norm
   device.pool.Run([&](int thread) { device.Pack(weight, thread); });
   ZeroSums(device, scratch.sums, op.hidden + 2 * op.head_dim);
   ForBlocks(
-      device, op.rows * int64_t{op.length}, kRowsPerThread,
+      device, op.rows * int64_t{op.length}, kBlockRows<Narrow>, kRowsPerThread,
       [&](const BlockRows& mine, int thread) {
         const Range rows = mine.rows;
-        const int64_t at = mine.at;
-        Narrow* normed = scratch.normed + at * op.hidden;
+        Narrow* normed = scratch.normed + mine.at * op.hidden;
         Narrow* d_qkv = Data<Narrow>(g.d_qkv) + rows.begin * width;
-        float* raw = scratch.raw + at * width;
-        float* d_normed = scratch.d_normed + at * op.hidden;
+        float* raw = device.Wide(d_qkv, scratch.raw.Of(thread));
+        float* d_normed = scratch.d_normed.Of(thread);
         float* sums = scratch.sums.Of(thread);
         const float* inverse_rms = Data(op.inverse_rms) + rows.begin;
         device.narrow.rotate_back(Rotated(op, rows), d_qkv, raw);
         if (op.q_norm) {
           NormHeadsBackward(device, op, rows, raw, scratch.heads.Of(thread), sums + op.hidden);
         }
-        device.narrow.narrow(raw, rows.size() * width, d_qkv);
-        mine.Transpose(device, d_qkv, width, scratch.d_transposed);
+        const Narrow* d_raw = device.Narrowed(raw, rows.size() * width, d_qkv);
+        mine.Transpose(device, d_raw, width, scratch.d_transposed);
         device.narrow.normalize_again(Normed(op, rows), inverse_rms, normed);
-        MultiplyRows(device, rows.size(), d_qkv, weight, d_normed);
+        MultiplyRows(device, rows.size(), d_raw, weight, d_normed);
         device.kernels.normalize_backward_add(Normed(op, rows), inverse_rms, d_normed,
                                               Data(g.dx) + rows.begin * op.hidden, sums);
       },

@@ -30,23 +30,23 @@ template <typename Narrow>
 struct QkvScratch {
   QkvScratch(Carver carver, const WorkspaceShape& shape, int threads) {
     const int64_t width = int64_t{shape.heads + 2 * shape.kv_heads} * shape.head_dim;
-    const int64_t rows = threads * kRowsPerThread;
+    const int64_t rows = threads * kBlockRows<Narrow>;
     weight = carver.Take<Narrow>(
         std::max(PackedSize(width, shape.hidden), PackedSize(shape.hidden, width)));
     normed = carver.Take<Narrow>(rows * shape.hidden);
-    d_normed = carver.Take<float>(rows * shape.hidden);
-    raw = carver.Take<float>(rows * width);
+    d_normed = {&carver, threads, kRowsPerThread * shape.hidden};
+    raw = {&carver, threads, kRowsPerThread * width};
     d_transposed = carver.Take<Narrow>(rows * width);
     sums = {&carver, threads, shape.hidden + 2 * shape.head_dim};
     heads = {&carver, threads, width};
     size = carver.size();
   }
-  Narrow* weight;          // packed
-  Narrow* normed;          // (rows, C)
-  float *d_normed, *raw;   // (rows, C), (rows, (H + 2K) d)
-  Narrow* d_transposed;    // ((H + 2K) d, rows)
-  PerThread<float> sums;   // (C + 2d): gradients of norms
-  PerThread<float> heads;  // ((H + 2K) d)
+  Narrow* weight;                  // packed
+  Narrow* normed;                  // (rows, C)
+  PerThread<float> d_normed, raw;  // (kRowsPerThread, C), (kRowsPerThread, (H + 2K) d)
+  Narrow* d_transposed;            // ((H + 2K) d, rows)
+  PerThread<float> sums;           // (C + 2d): gradients of norms
+  PerThread<float> heads;          // ((H + 2K) d)
   int64_t size = 0;
 };
 
@@ -55,12 +55,12 @@ struct LinearScratch {
   LinearScratch(Carver carver, int inputs, int outputs, int threads) {
     weight =
         carver.Take<Narrow>(std::max(PackedSize(inputs, outputs), PackedSize(outputs, inputs)));
-    dy = carver.Take<Narrow>(threads * kRowsPerThread * outputs);
-    dy_transposed = carver.Take<Narrow>(threads * kRowsPerThread * outputs);
+    dy = {&carver, threads, kRowsPerThread * outputs};
+    dy_transposed = carver.Take<Narrow>(threads * kBlockRows<Narrow> * outputs);
     size = carver.size();
   }
   Narrow* weight;         // packed
-  Narrow* dy;             // (rows, outputs)
+  PerThread<Narrow> dy;   // (kRowsPerThread, outputs)
   Narrow* dy_transposed;  // (outputs, rows)
   int64_t size = 0;
 };
@@ -68,27 +68,28 @@ struct LinearScratch {
 template <typename Narrow>
 struct MlpScratch {
   MlpScratch(Carver carver, const WorkspaceShape& shape, int threads) {
-    const int64_t rows = threads * kRowsPerThread;
+    const int64_t rows = threads * kBlockRows<Narrow>;
     weight = carver.Take<Narrow>(std::max(PackedSize(shape.hidden, 2 * shape.intermediate),
                                           PackedSize(2 * shape.intermediate, shape.hidden)));
     down = carver.Take<Narrow>(std::max(PackedSize(shape.hidden, shape.intermediate),
                                         PackedSize(shape.intermediate, shape.hidden)));
     normed = carver.Take<Narrow>(rows * shape.hidden);
-    dy = carver.Take<Narrow>(rows * shape.hidden);
+    dy = {&carver, threads, kRowsPerThread * shape.hidden};
     activated = carver.Take<Narrow>(rows * shape.intermediate);
     dy_transposed = carver.Take<Narrow>(rows * shape.hidden);
-    gate_up = carver.Take<Narrow>(rows * 2 * shape.intermediate);
+    gate_up = {&carver, threads, kRowsPerThread * 2 * shape.intermediate};
     d_gate_up_transposed = carver.Take<Narrow>(rows * 2 * shape.intermediate);
-    d_normed = carver.Take<float>(rows * shape.hidden);
+    d_normed = {&carver, threads, kRowsPerThread * shape.hidden};
     sums = {&carver, threads, shape.hidden};
     size = carver.size();
   }
   Narrow *weight, *down;                         // packed
-  Narrow *normed, *dy;                           // (rows, C)
+  Narrow* normed;                                // (rows, C)
+  PerThread<Narrow> dy;                          // (kRowsPerThread, C)
   Narrow* activated;                             // (rows, I)
-  Narrow* gate_up;                               // (rows, 2I): or its gradient
+  PerThread<Narrow> gate_up;                     // (kRowsPerThread, 2I): or its gradient
   Narrow *dy_transposed, *d_gate_up_transposed;  // (C, rows), (2I, rows)
-  float* d_normed;                               // (rows, C)
+  PerThread<float> d_normed;                     // (kRowsPerThread, C)
   PerThread<float> sums;                         // (C)
   int64_t size = 0;
 };
@@ -133,7 +134,7 @@ inline int64_t LogitRowsPerThread(int vocab) {
 template <typename Narrow>
 struct CrossEntropyScratch {
   CrossEntropyScratch(Carver carver, const WorkspaceShape& shape, int threads) {
-    const int64_t rows = threads * kRowsPerThread;
+    const int64_t rows = threads * kBlockRows<Narrow>;
     const int64_t logit_count = threads * LogitRowsPerThread(shape.vocab) * RoundUp(shape.vocab);
     if (shape.vocab % kLanes != 0) {
       padded = carver.Take<float>(RoundUp(shape.vocab) * shape.hidden);
