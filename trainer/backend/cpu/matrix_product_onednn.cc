@@ -5,6 +5,7 @@
 #include <dnnl.hpp>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <type_traits>
 #include <unordered_map>
 
@@ -90,6 +91,11 @@ struct Product {
   size_t scratch_bytes;
 };
 
+struct Reordering {
+  dnnl::primitive code;
+  Argument from, to;
+};
+
 // One thread's: products and the scratch memory that they share.
 class Library {
  public:
@@ -123,11 +129,25 @@ class Library {
                             "a product");
   }
 
-  void Reorder(const memory::desc& from_desc, const void* from, const memory::desc& to_desc,
-               void* to) {
-    memory source(from_desc, Engine(), const_cast<void*>(from));
-    memory target(to_desc, Engine(), to);
-    dnnl::reorder(source, target).execute(stream_, source, target);
+  // The columns of a packed matrix.
+  template <typename In>
+  void Pack(const PackedMatrix<In>& b, Range columns) {
+    const ProductKey key = {b.k,
+                            b.n,
+                            columns.begin,
+                            columns.end,
+                            b.source.stride,
+                            static_cast<int64_t>(b.source.layout),
+                            static_cast<int64_t>(kType<In>)};
+    auto found = reorderings_.find(key);
+    if (found == reorderings_.end()) found = reorderings_.emplace(key, Make(b, columns)).first;
+    Reordering& reordering = *found->second;
+    const int64_t step = b.source.layout == Layout::kRows ? 1 : b.source.stride;
+    const dnnl_exec_arg_t arguments[] = {
+        {DNNL_ARG_FROM, reordering.from.At(b.source.data + columns.begin * step)},
+        {DNNL_ARG_TO, reordering.to.At(b.packed)}};
+    dnnl::error::wrap_c_api(
+        dnnl_primitive_execute(reordering.code.get(), stream_.get(), 2, arguments), "a reordering");
   }
 
  private:
@@ -154,6 +174,20 @@ class Library {
                                              Argument(c), Argument(scratch), scratch.get_size()});
   }
 
+  template <typename In>
+  static std::unique_ptr<Reordering> Make(const PackedMatrix<In>& b, Range columns) {
+    const memory::desc whole = DescribePacked(b.k, b.n, kType<In>);
+    if (whole.get_size() > static_cast<size_t>(PackedSize(b.k, b.n)) * sizeof(In)) {
+      throw std::length_error("a packed matrix is larger than PackedSize");
+    }
+    const memory::desc from =
+        Describe(b.k, columns.size(), memory::data_type::f32, b.source.stride, b.source.layout);
+    const memory::desc to = whole.submemory_desc({b.k, columns.size()}, {0, columns.begin});
+    const dnnl::reorder::primitive_desc plan(Engine(), from, Engine(), to);
+    return std::make_unique<Reordering>(
+        Reordering{dnnl::reorder(plan), Argument(from), Argument(to)});
+  }
+
   void Reserve(size_t bytes) {
     if (bytes <= scratch_bytes_) return;
     FreeZeros(scratch_);
@@ -165,6 +199,7 @@ class Library {
 
   dnnl::stream stream_;
   std::unordered_map<ProductKey, std::unique_ptr<Product>, ProductHash> products_;
+  std::unordered_map<ProductKey, std::unique_ptr<Reordering>, ProductHash> reorderings_;
   void* scratch_ = nullptr;
   size_t scratch_bytes_ = 0;
 };
@@ -213,13 +248,7 @@ template <typename In>
 bool Pack(const PackedMatrix<In>& b, int part, int parts) try {
   const Range columns = Split({0, b.n}, parts, part, kTile);
   if (columns.size() == 0) return true;
-  const memory::desc whole = DescribePacked(b.k, b.n, kType<In>);
-  if (whole.get_size() > static_cast<size_t>(PackedSize(b.k, b.n)) * sizeof(In)) return false;
-  const memory::desc band = whole.submemory_desc({b.k, columns.size()}, {0, columns.begin});
-  const int64_t step = b.source.layout == Layout::kRows ? 1 : b.source.stride;
-  Library::OfThisThread().Reorder(
-      Describe(b.k, columns.size(), memory::data_type::f32, b.source.stride, b.source.layout),
-      b.source.data + columns.begin * step, band, b.packed);
+  Library::OfThisThread().Pack(b, columns);
   return true;
 } catch (const std::exception&) {
   return false;

@@ -3,67 +3,44 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <new>
 
 namespace gyre::cpu {
 namespace {
 
-constexpr int64_t kCacheLine = 64, kHugePage = int64_t{1} << 21;
+constexpr int64_t kHugePage = int64_t{1} << 21;
 
-// Lies on the cache line before what is handed out.
-struct Block {
-  void* memory = nullptr;  // as the system gave it
-  size_t mapped = 0;       // bytes; 0: it came from the heap
+// Before the memory itself.
+struct alignas(64) Header {
+  void* mapped;
+  size_t bytes;
 };
-
-Block* BlockOf(void* memory) {
-  return reinterpret_cast<Block*>(static_cast<char*>(memory) - kCacheLine);
-}
-
-void* AllocateOnHeap(int64_t bytes) {
-  const int64_t size = (kCacheLine + bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
-  void* memory = std::aligned_alloc(kCacheLine, static_cast<size_t>(size));
-  if (memory == nullptr) return nullptr;
-  void* given = static_cast<char*>(memory) + kCacheLine;
-  new (BlockOf(given)) Block{memory, 0};
-  return std::memset(given, 0, static_cast<size_t>(size - kCacheLine));
-}
-
-// A fresh map is zeros already. Its pages come into being at their first use, each on the thread
-// that uses it, and not at all where nobody does.
-void* Map(int64_t bytes) {
-  const auto size = static_cast<size_t>(bytes + 2 * kHugePage);
-  void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
-  const auto start = reinterpret_cast<uintptr_t>(memory);
-  const uintptr_t aligned = (start + kHugePage) / kHugePage * kHugePage;
-  void* given = reinterpret_cast<void*>(aligned);
-  // Only speed depends on whether it succeeds.
-  madvise(given, size - (aligned - start), MADV_HUGEPAGE);
-  new (BlockOf(given)) Block{memory, size};
-  return given;
-}
 
 }  // namespace
 
+// Pages of the system are zeros already, and are made when they are first touched.
 void* AllocateZeros(int64_t bytes) {
   // The system promises more memory than there is and kills later; what can never fit is refused
   // here.
   if (bytes < 0 || bytes > sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGE_SIZE)) return nullptr;
-  return bytes >= kHugePage ? Map(bytes) : AllocateOnHeap(bytes);
+  const int64_t needed = bytes + static_cast<int64_t>(sizeof(Header));
+  const bool huge = needed >= kHugePage;
+  const auto size = static_cast<size_t>(huge ? needed + kHugePage : needed);
+  void* mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  char* start = static_cast<char*>(mapped);
+  if (huge) {
+    start += (kHugePage - reinterpret_cast<intptr_t>(mapped) % kHugePage) % kHugePage;
+    // Only speed depends on whether it succeeds.
+    madvise(start, static_cast<size_t>(needed), MADV_HUGEPAGE);
+  }
+  return new (start) Header{mapped, size} + 1;
 }
 
 void FreeZeros(void* memory) {
   if (memory == nullptr) return;
-  const Block block = *BlockOf(memory);
-  if (block.mapped > 0) {
-    munmap(block.memory, block.mapped);
-  } else {
-    std::free(block.memory);
-  }
+  const Header header = static_cast<Header*>(memory)[-1];
+  munmap(header.mapped, header.bytes);
 }
 
 }  // namespace gyre::cpu
