@@ -10,7 +10,7 @@ namespace gyre::cpu {
 namespace {
 
 constexpr uint32_t kStop = UINT32_MAX;
-constexpr int kSpins = 400;  // some ten microseconds
+constexpr int kSpins = 2000;  // some hundred microseconds
 
 uint32_t AwaitChange(const std::atomic<uint32_t>& value, uint32_t from) {
   for (int i = 0; i < kSpins; ++i) {

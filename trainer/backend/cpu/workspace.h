@@ -17,7 +17,7 @@ inline constexpr int64_t kRowsPerThread = 128;
 /// Gradients of weights are products over so many rows of each thread. They are read and written
 /// once for each: with few rows that takes longer than a product of Bf16 does.
 template <typename Narrow>
-inline constexpr int64_t kBlockRows = sizeof(Narrow) == sizeof(float) ? 128 : 512;
+inline constexpr int64_t kBlockRows = sizeof(Narrow) == sizeof(float) ? 128 : 256;
 /// Attention looks at this many queries at a time, and products with keys take at most so many.
 inline constexpr int kQueryBlock = 64, kKeyBlock = 512;
 
