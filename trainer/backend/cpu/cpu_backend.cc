@@ -122,7 +122,11 @@ class CpuBackend : public Backend {
     return {};
   }
   void Zero(Reals place, int64_t count) override {
-    std::memset(cpu::Data(place), 0, static_cast<size_t>(count) * sizeof(float));
+    pool_->Run([&](int thread) {
+      const cpu::Range mine = cpu::Split({0, count}, device_.threads(), thread, cpu::kLanes);
+      std::memset(cpu::Data(place) + mine.begin, 0,
+                  static_cast<size_t>(mine.size()) * sizeof(float));
+    });
   }
 
   void EmbeddingForward(const Embedding& op) override { cpu::EmbeddingForward(device_, op); }
