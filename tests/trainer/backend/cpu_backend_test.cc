@@ -45,6 +45,25 @@ TEST(ThreadPool, RunsEveryTaskOnEveryThreadOnce) {
   }
 }
 
+// Tasks about as long as a team spins, so that some fall asleep at every moment that there is: no
+// thread may miss a task.
+TEST(ThreadPool, WakesWhoSleeps) {
+  auto pool = cpu::ThreadPool::Create(3);
+  ASSERT_TRUE(pool.ok()) << pool.status();
+  std::atomic<int64_t> runs = 0;
+  std::atomic<uint32_t> sink = 0;
+  for (uint32_t task = 0; task < 3000; ++task) {
+    (*pool)->Run([&](int thread) {
+      const uint32_t steps = (task * 2654435761u >> 16) % 40000 * static_cast<uint32_t>(thread);
+      uint32_t x = task;
+      for (uint32_t i = 0; i < steps; ++i) x = x * 1664525u + 1013904223u;
+      sink += x;
+      ++runs;
+    });
+  }
+  EXPECT_EQ(runs, 3 * 3000);
+}
+
 TEST(CpuBackend, SaysWhyThereIsNone) {
   EXPECT_EQ(CreateCpuBackend({.threads = 0}).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(CreateCpuBackend({.instruction_set = "mmx"}).status().ToString(),

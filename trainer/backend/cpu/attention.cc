@@ -16,11 +16,14 @@ namespace gyre::cpu {
 namespace {
 
 // The queries [first, first + count) of one head of one row, and the keys [key, key + keys), among
-// which are all that they see; key is a multiple of kQueryBlock.
+// which are all that they see; key is a multiple of kMost.
+template <typename Narrow>
 struct Block {
+  static constexpr int kMost = kQueryBlock<Narrow>;
+
   int first = 0, count = 0;
   int key = 0, keys = 0;
-  int first_visible[kQueryBlock];  // per query, counted from `key`
+  int first_visible[kMost];  // per query, counted from `key`
 };
 
 // Addresses of one row of the batch.
@@ -40,11 +43,12 @@ class Row {
   }
   int64_t LogSumExp(int head, int place) const { return (first_token_ + place) * op_.heads + head; }
 
-  Block QueriesFrom(int first) const {
-    Block block;
+  template <typename Narrow>
+  Block<Narrow> QueriesFrom(int first) const {
+    Block<Narrow> block;
     block.first = first;
-    block.count = std::min(kQueryBlock, op_.length - first);
-    block.key = FirstKey(first) / kQueryBlock * kQueryBlock;  // never falls along the row
+    block.count = std::min(block.kMost, op_.length - first);
+    block.key = FirstKey(first) / block.kMost * block.kMost;  // never falls along the row
     block.keys = first + block.count - block.key;
     for (int i = 0; i < block.count; ++i) {
       block.first_visible[i] = FirstKey(first + i) - block.key;
@@ -95,8 +99,8 @@ class Head {
   }
 
   void Forward() {
-    for (int first = 0; first < op_.length; first += kQueryBlock) {
-      const Block block = row_.QueriesFrom(first);
+    for (int first = 0; first < op_.length; first += kQueryBlock<Narrow>) {
+      const Block block = row_.template QueriesFrom<Narrow>(first);
       const ScoreBlock scores = Scores(block);
       MultiplyByRows(block, Queries(block), Key(block), scores_);
       device_.narrow.softmax(scores, probabilities_,
@@ -110,8 +114,8 @@ class Head {
   // Adds to d_keys, d_values.
   void Backward(const AttentionGradients& g) {
     Gather(Data<Narrow>(g.d_output) + row_.Output(head_, 0), row_.output_stride(), d_output_);
-    for (int first = 0; first < op_.length; first += kQueryBlock) {
-      const Block block = row_.QueriesFrom(first);
+    for (int first = 0; first < op_.length; first += kQueryBlock<Narrow>) {
+      const Block block = row_.template QueriesFrom<Narrow>(first);
       const int64_t at = row_.Output(head_, first);
       const Narrow* d_output = d_output_ + int64_t{first} * op_.head_dim;
       MultiplyByRows(block, Queries(block), Key(block), scores_);
@@ -150,17 +154,17 @@ class Head {
     }
   }
 
-  const Narrow* Queries(const Block& block) const {
+  const Narrow* Queries(const Block<Narrow>& block) const {
     return head_queries_ + int64_t{block.first} * op_.head_dim;
   }
-  const Narrow* Key(const Block& block) const {
+  const Narrow* Key(const Block<Narrow>& block) const {
     return head_keys_ + int64_t{block.key} * op_.head_dim;
   }
-  const Narrow* Value(const Block& block) const {
+  const Narrow* Value(const Block<Narrow>& block) const {
     return head_values_ + int64_t{block.key} * op_.head_dim;
   }
 
-  ScoreBlock Scores(const Block& block) const {
+  ScoreBlock Scores(const Block<Narrow>& block) const {
     return {.scores = scores_,
             .stride = RoundUp(block.keys),
             .queries = block.count,
@@ -173,14 +177,14 @@ class Head {
 
   // Calls part(key, keys) for parts of the block's keys.
   template <typename Part>
-  static void ForKeys(const Block& block, const Part& part) {
+  static void ForKeys(const Block<Narrow>& block, const Part& part) {
     for (int key = 0; key < block.keys; key += kKeyBlock) {
       part(key, std::min(kKeyBlock, block.keys - key));
     }
   }
 
   // products (queries, keys) = queries rows^T, rows (keys, d) being keys or values.
-  void MultiplyByRows(const Block& block, const Narrow* queries, const Narrow* rows,
+  void MultiplyByRows(const Block<Narrow>& block, const Narrow* queries, const Narrow* rows,
                       float* products) {
     ForKeys(block, [&](int key, int keys) {
       device_.Multiply(MatrixProduct<Narrow, float>{
@@ -195,7 +199,7 @@ class Head {
   }
 
   // queries_ (queries, d) = factors (queries, keys) rows.
-  void MultiplyKeys(const Block& block, const Narrow* factors, const Narrow* rows) {
+  void MultiplyKeys(const Block<Narrow>& block, const Narrow* factors, const Narrow* rows) {
     ForKeys(block, [&](int key, int keys) {
       device_.Multiply(
           MatrixProduct<Narrow, float>{.m = block.count,
@@ -209,14 +213,15 @@ class Head {
     });
   }
 
-  void StoreQueries(const Block& block, Narrow* to, int64_t stride) {
+  void StoreQueries(const Block<Narrow>& block, Narrow* to, int64_t stride) {
     for (int i = 0; i < block.count; ++i) {
       device_.narrow.narrow(queries_ + i * op_.head_dim, op_.head_dim, to + i * stride);
     }
   }
 
   // sums (T, d) += factors^T queries, at the block's keys.
-  void AddToKeys(const Block& block, const Narrow* factors, const Narrow* queries, float* sums) {
+  void AddToKeys(const Block<Narrow>& block, const Narrow* factors, const Narrow* queries,
+                 float* sums) {
     ForKeys(block, [&](int key, int keys) {
       device_.Multiply(MatrixProduct<Narrow, float>{
           .m = keys,

@@ -97,7 +97,7 @@ struct MlpScratch {
 template <typename Narrow>
 struct AttentionScratch {
   AttentionScratch(Carver carver, const WorkspaceShape& shape, int threads) {
-    const int64_t block = kQueryBlock * RoundUp(shape.length);
+    const int64_t block = kQueryBlock<Narrow> * RoundUp(shape.length);
     const int64_t head = int64_t{shape.length} * shape.head_dim;
     scores = {&carver, threads, block};
     d_scores = {&carver, threads, block};
@@ -109,8 +109,8 @@ struct AttentionScratch {
     }
     d_keys = {&carver, threads, head};
     d_values = {&carver, threads, head};
-    queries = {&carver, threads, int64_t{kQueryBlock} * shape.head_dim};
-    means = {&carver, threads, kQueryBlock};
+    queries = {&carver, threads, int64_t{kQueryBlock<Narrow>} * shape.head_dim};
+    means = {&carver, threads, kQueryBlock<Narrow>};
     for (PerThread<Narrow>* piece : {&head_queries, &head_keys, &head_values, &d_output}) {
       *piece = {&carver, threads, head};
     }

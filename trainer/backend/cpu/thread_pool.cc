@@ -12,16 +12,6 @@ namespace {
 constexpr uint32_t kStop = UINT32_MAX;
 constexpr int kSpins = 2000;  // some hundred microseconds
 
-uint32_t AwaitChange(const std::atomic<uint32_t>& value, uint32_t from) {
-  for (int i = 0; i < kSpins; ++i) {
-    const uint32_t now = value.load(std::memory_order_acquire);
-    if (now != from) return now;
-    Pause();
-  }
-  value.wait(from, std::memory_order_acquire);
-  return value.load(std::memory_order_acquire);
-}
-
 }  // namespace
 
 Range Split(Range whole, int parts, int part, int64_t grain) {
@@ -47,8 +37,25 @@ Result<std::unique_ptr<ThreadPool>> ThreadPool::Create(int threads) {
 
 ThreadPool::~ThreadPool() {
   task_.store(kStop, std::memory_order_release);
-  task_.notify_all();
+  Wake();
   for (std::thread& thread : threads_) thread.join();
+}
+
+uint32_t ThreadPool::AwaitChange(const std::atomic<uint32_t>& value, uint32_t from) {
+  for (int i = 0; i < kSpins; ++i) {
+    const uint32_t now = value.load(std::memory_order_acquire);
+    if (now != from) return now;
+    Pause();
+  }
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return value.load(std::memory_order_acquire) != from; });
+  return value.load(std::memory_order_acquire);
+}
+
+// Whoever has seen the old value under the mutex sleeps by now.
+void ThreadPool::Wake() {
+  { const std::lock_guard lock(mutex_); }
+  changed_.notify_all();
 }
 
 void ThreadPool::RunAll(Function function, const void* context) {
@@ -59,7 +66,7 @@ void ThreadPool::RunAll(Function function, const void* context) {
     running_.store(static_cast<uint32_t>(threads_.size()), std::memory_order_relaxed);
     const uint32_t next = (task_.load(std::memory_order_relaxed) + 1) % kStop;
     task_.store(next, std::memory_order_release);
-    task_.notify_all();
+    Wake();
   }
   function(context, 0);
   for (uint32_t left = running_.load(std::memory_order_acquire); left != 0;) {
@@ -73,7 +80,7 @@ void ThreadPool::Serve(int thread) {
     done = AwaitChange(task_, done);
     if (done == kStop) return;
     function_(context_, thread);
-    if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) running_.notify_one();
+    if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) Wake();
   }
 }
 

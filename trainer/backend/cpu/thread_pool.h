@@ -1,13 +1,15 @@
 #pragma once
 
 // A fixed team of threads, of which the caller is the first, that runs one task at a time. Between
-// tasks it spins for some microseconds and then sleeps: several trainers share a machine, and a
-// team that spins for long slows all of them. With one thread nothing is ever started. One thread
-// at a time may call Run.
+// tasks it spins for a tenth of a millisecond, about as long as waking somebody takes, and then
+// sleeps: several trainers share a machine, and a team that spins for long slows all of them. With
+// one thread nothing is ever started. One thread at a time may call Run.
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -48,12 +50,19 @@ class ThreadPool {
   ThreadPool() = default;
   void RunAll(Function function, const void* context);
   void Serve(int thread);
+  /// Until the value is another one, which it returns.
+  uint32_t AwaitChange(const std::atomic<uint32_t>& value, uint32_t from);
+  /// After a value has changed.
+  void Wake();
 
   std::vector<std::thread> threads_;
   Function function_ = nullptr;
   const void* context_ = nullptr;
   std::atomic<uint32_t> task_{0};  // counts; the last is kStop
   std::atomic<uint32_t> running_{0};
+  // Of those that sleep. (std::atomic's own wait loses wake-ups in libstdc++ 12.)
+  std::mutex mutex_;
+  std::condition_variable changed_;
 };
 
 }  // namespace gyre::cpu

@@ -18,8 +18,11 @@ inline constexpr int64_t kRowsPerThread = 128;
 /// once for each: with few rows that takes longer than a product of Bf16 does.
 template <typename Narrow>
 inline constexpr int64_t kBlockRows = sizeof(Narrow) == sizeof(float) ? 128 : 256;
-/// Attention looks at this many queries at a time, and products with keys take at most so many.
-inline constexpr int kQueryBlock = 64, kKeyBlock = 512;
+/// Attention looks at this many queries at a time: with more, more of what nobody sees is computed,
+/// with fewer, products are too small to be fast. Products with keys take at most kKeyBlock.
+template <typename Narrow>
+inline constexpr int kQueryBlock = sizeof(Narrow) == sizeof(float) ? 64 : 128;
+inline constexpr int kKeyBlock = 512;
 
 /// Divides a block of memory into pieces on cache lines of their own; without memory it only
 /// counts.
