@@ -91,9 +91,35 @@ SslContextPointer MakeContext(const std::string& authority) {
   return context;
 }
 
+int WriteWithoutSignal(BIO* bio, const char* data, int size) {
+  BIO_clear_retry_flags(bio);
+  const auto sent = static_cast<int>(send(static_cast<int>(BIO_get_fd(bio, nullptr)), data,
+                                          static_cast<size_t>(size), MSG_NOSIGNAL));
+  if (sent <= 0 && BIO_sock_should_retry(sent) != 0) BIO_set_retry_write(bio);
+  return sent;
+}
+
+// OpenSSL's own writes to sockets end the whole process, by SIGPIPE, where the other side has reset
+// the connection before the last words (an alert, or a goodbye).
+const BIO_METHOD* SocketWithoutSignal() {
+  static const BIO_METHOD* const method = [] {
+    const BIO_METHOD* const socket = BIO_s_socket();
+    BIO_METHOD* const made = BIO_meth_new(BIO_TYPE_SOCKET, "socket whose other end may be gone");
+    BIO_meth_set_write(made, WriteWithoutSignal);
+    BIO_meth_set_read(made, BIO_meth_get_read(socket));
+    BIO_meth_set_ctrl(made, BIO_meth_get_ctrl(socket));
+    BIO_meth_set_create(made, BIO_meth_get_create(socket));
+    BIO_meth_set_destroy(made, BIO_meth_get_destroy(socket));
+    return made;
+  }();
+  return method;
+}
+
 SslPointer MakeSession(SSL_CTX* context, int fd, const std::string& host) {
   SslPointer ssl(SSL_new(context));
-  SSL_set_fd(ssl.get(), fd);
+  BIO* const bio = BIO_new(SocketWithoutSignal());
+  BIO_set_fd(bio, fd, BIO_NOCLOSE);
+  SSL_set_bio(ssl.get(), bio, bio);
   // Without it gRPC's servers complain in their log.
   static constexpr unsigned char kProtocol[] = {2, 'h', '2'};
   SSL_set_alpn_protos(ssl.get(), kProtocol, sizeof kProtocol);

@@ -2,9 +2,13 @@
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <string>
 #include <thread>
 
@@ -65,6 +69,42 @@ TEST(TlsProbe, TellsHttp2FromSilence) {
   const ProbeAnswer nobody = AskHowItSpeaks("127.0.0.1", 1, "", Millis(5000));
   EXPECT_EQ(nobody.speech, Speech::kUnknown);
   EXPECT_THAT(nobody.status.message(), HasSubstr("refused"));
+}
+
+// OpenSSL answers a connection that ends in mid-handshake with an alert, which once ended the
+// process by SIGPIPE where the other side had reset the connection by then. The client is held
+// until it has.
+TEST(TlsProbe, SurvivesAServerThatHangsUpAtOnce) {
+  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(listener, 1), 0);
+  ASSERT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const pid_t client = fork();
+  if (client == 0) {
+    signal(SIGPIPE, SIG_DFL);
+    const ProbeAnswer answer =
+        AskHowItSpeaks("127.0.0.1", ntohs(address.sin_port), "", Millis(20000));
+    _exit(answer.speech == Speech::kUnknown ? 0 : 1);
+  }
+  const int peer = accept(listener, nullptr, nullptr);
+  ASSERT_GE(peer, 0);
+  pollfd hello{peer, POLLIN, 0};
+  ASSERT_EQ(poll(&hello, 1, 20000), 1);
+  int state = 0;
+  kill(client, SIGSTOP);
+  ASSERT_EQ(waitpid(client, &state, WUNTRACED), client);
+  ASSERT_TRUE(WIFSTOPPED(state));
+  shutdown(peer, SHUT_WR);
+  close(peer);  // a reset, as there are words that nobody has read
+  close(listener);
+  kill(client, SIGCONT);
+  ASSERT_EQ(waitpid(client, &state, 0), client);
+  EXPECT_FALSE(WIFSIGNALED(state)) << strsignal(WTERMSIG(state));
+  EXPECT_EQ(state, 0);
 }
 
 TEST(SplitHostPort, TakesHostsAndAddresses) {
