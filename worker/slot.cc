@@ -171,6 +171,8 @@ void Slot::RunAttempt(const Lease& lease) {
     trainer_->DrainLog();
     trainer_->EndOffspring();
   }
+  // Before others hear of the end: the next job may want the whole machine.
+  claim_ = ProcessorClaim();
   // Its last lines should be there when people hear of its end; a coordinator that is away gets
   // them when it has come back for the outcome.
   const bool logged = log->Finish(Abandoned() ? Millis(0) : kLogPatience);
@@ -191,7 +193,6 @@ void Slot::RunAttempt(const Lease& lease) {
     const std::lock_guard lock(mutex_);
     uploader = std::move(uploader_);
   }
-  claim_ = ProcessorClaim();
   // Destroyed outside the lock: its thread may be waiting for it in on_ended.
   uploader.reset();
   options_.files->Ended(lease.attempt.job_id, end.outcome != Outcome::kSucceeded);

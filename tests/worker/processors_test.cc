@@ -197,6 +197,11 @@ TEST_F(AffinityTest, WhatAJobHadIsFreeForTheNextWhichMayHaveMore) {
   coordinator_.Offer(1, R"(["log:1", "point", "done"])");
   const auto worker = Start();
   ASSERT_TRUE(coordinator_.AwaitEnd(1));
+  {
+    const ProcessorClaim all =
+        ProcessorClaim::Make(all_, static_cast<int>(all_.size()), options_.affinity);
+    EXPECT_EQ(all.processors(), all_);
+  }
   Offer(2, 2);
   for (const auto& thread : ThreadsOfJob(2)) EXPECT_THAT(thread, SizeIs(2));
 }
