@@ -51,8 +51,10 @@ int ServeGyreSteps(const BenchCase& bench_case) {
   if (!backend.ok()) return std::cerr << backend.status() << "\n", 1;
   auto steps = GyreSteps::Create(bench_case, backend->get());
   if (!steps.ok()) return std::cerr << steps.status() << "\n", 1;
+  const bool given = bench_case.precision != "bf16" || CpuSupportsBf16();
   const Json about = {{"parameters", (*steps)->parameter_count()},
-                      {"note", CpuInstructionSet() + ", " + CpuLibraries()}};
+                      {"note", CpuInstructionSet() + ", " + CpuLibraries() +
+                                   (given ? "" : ", in float32: no instructions for bf16")}};
   return ServeSteps(about, [&](int) -> Result<Json> {
     GYRE_ASSIGN_OR_RETURN(const double loss, (*steps)->Step());
     return Json{{"loss", loss}};

@@ -1,5 +1,7 @@
 #include "bench/job_start.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <utility>
 
@@ -41,8 +43,10 @@ JobConfig MadeJob(const BenchCase& bench_case, const std::filesystem::path& text
 
 Result<JobStart> JobStart::Create(const BenchCase& bench_case, const std::string& trainer) {
   if (!std::filesystem::exists(trainer)) return Unavailable("there is no " + trainer);
-  GYRE_ASSIGN_OR_RETURN(ScratchFolder home,
-                        ScratchFolder::Create(std::filesystem::temp_directory_path(), "bench"));
+  // Everybody has a folder of their own in the one that all share.
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("gyre-bench-" + std::to_string(getuid()));
+  GYRE_ASSIGN_OR_RETURN(ScratchFolder home, ScratchFolder::Create(folder, "job"));
   const auto text = home.path() / "text.txt";
   GYRE_RETURN_IF_ERROR(WriteFileAtomically(text, MadeText()));
   const auto file = home.path() / "job.json";

@@ -30,17 +30,26 @@ void AddCaseFlags(CLI::App* app, BenchFlags* flags) {
   app->add_option("--shape", flags->shapes, "quick, S, M, long or tiny")->capture_default_str();
   app->add_option("--family", flags->families, "gpt, llama, gemma")->capture_default_str();
   app->add_option("--precision", flags->precisions, "float32, bf16")->capture_default_str();
-  app->add_option("--threads", flags->threads, "of each contestant")->capture_default_str();
+  app->add_option("--threads", flags->threads, "of each contestant")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
 }
 
 void AddFlags(CLI::App* app, BenchFlags* flags) {
   ComparisonOptions& options = flags->comparison;
   AddCaseFlags(app, flags);
-  app->add_option("--only", options.names, "gyre, limit, pytorch")->capture_default_str();
-  app->add_option("--samples", options.samples, "quiet samples of each")->capture_default_str();
-  app->add_option("--sample-seconds", options.sample_seconds, "a sample lasts about so long")
+  app->add_option("--only", options.names, "gyre, limit, pytorch")
+      ->check(CLI::IsMember({"gyre", "limit", "pytorch"}))
       ->capture_default_str();
-  app->add_option("--starts", options.starts, "how often each is started")->capture_default_str();
+  app->add_option("--samples", options.samples, "quiet samples of each")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  app->add_option("--sample-seconds", options.sample_seconds, "a sample lasts about so long")
+      ->check(CLI::Range(0.0, 60.0))
+      ->capture_default_str();
+  app->add_option("--starts", options.starts, "how often each is started")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   app->add_option("--give-up", options.give_up_seconds,
                   "seconds that a case waits for a quiet machine; then it measures on a loud one, "
                   "and marks what it measured")
@@ -114,7 +123,9 @@ int Main(int argc, char** argv) {
   AddFlags(&app, &flags);
   CLI::App* profile = app.add_subcommand("profile", "one step of Gyre by part, the best of some");
   AddCaseFlags(profile, &flags);
-  profile->add_option("--steps", flags.steps, "the best of so many")->capture_default_str();
+  profile->add_option("--steps", flags.steps, "the best of so many")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
   profile->footer("example: gyre-step-bench profile --shape S --family llama --threads 2\n");
   CLI::App* part = app.add_subcommand("take-part", "")->group("");  // for this program's own use
   part->add_option("part", flags.part)->required()->check(CLI::IsMember({"gyre", "limit"}));

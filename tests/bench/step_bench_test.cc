@@ -61,6 +61,17 @@ TEST(StepBench, SaysThatPyTorchIsAbsent) {
       << *ReadFile(output);
 }
 
+TEST(StepBench, WhatMeasuresNothingIsRefused) {
+  const auto scratch = ScratchFolder::Create(testing::TempDir(), "step-bench");
+  ASSERT_TRUE(scratch.ok());
+  const auto output = scratch->path() / "output";
+  for (const std::string words : {"--starts 0", "--samples 0", "--only theano", "--threads 0",
+                                  "--sample-seconds=-1", "profile --steps 0"}) {
+    EXPECT_NE(RunBench(words, output), 0) << words;
+    EXPECT_NE(ReadFile(output)->find("Run with --help"), std::string::npos) << *ReadFile(output);
+  }
+}
+
 TEST(StepBench, ProfilesAStepByPart) {
   const auto scratch = ScratchFolder::Create(testing::TempDir(), "step-bench");
   ASSERT_TRUE(scratch.ok());
