@@ -9,6 +9,7 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 #include "base/philox.h"
 #include "base/random.h"
@@ -104,19 +105,28 @@ void FillAnywhere(const Keys& keys, double scale, Block* block) { Fill(keys, sca
   Fill(keys, scale, block);
 }
 
-Filler Fastest() {
-  if (__builtin_cpu_supports("x86-64-v4")) return FillV4;
-  return __builtin_cpu_supports("x86-64-v3") ? FillV3 : FillAnywhere;
-}
-#else
-Filler Fastest() { return FillAnywhere; }
 #endif
+
+// From the slowest to the fastest.
+const std::vector<Filler>& Fillers() {
+  static const std::vector<Filler> fillers = [] {
+    std::vector<Filler> supported = {FillAnywhere};
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("x86-64-v3")) supported.push_back(FillV3);
+    if (__builtin_cpu_supports("x86-64-v4")) supported.push_back(FillV4);
+#endif
+    return supported;
+  }();
+  return fillers;
+}
 
 }  // namespace
 
-void Random::ScaledNormals(uint64_t step, uint64_t first, double scale,
-                           std::span<float> out) const {
-  static const Filler fill = Fastest();
+int Random::NormalsLevels() { return static_cast<int>(Fillers().size()); }
+
+void Random::ScaledNormals(uint64_t step, uint64_t first, double scale, std::span<float> out,
+                           int level) const {
+  const Filler fill = Fillers()[static_cast<size_t>(level)];
   Block block;
   for (size_t done = 0; done < out.size(); done += kBlock) {
     fill({key_, step, first + done}, scale, &block);

@@ -25,7 +25,14 @@ class Random {
   /// Standard normal (Box-Muller on two 32-bit uniforms).
   double Normal(uint64_t step, uint64_t index) const;
   /// out[i] = scale * Normal(step, first + i) as a float, to the bit, but several times as fast.
-  void ScaledNormals(uint64_t step, uint64_t first, double scale, std::span<float> out) const;
+  void ScaledNormals(uint64_t step, uint64_t first, double scale, std::span<float> out) const {
+    ScaledNormals(step, first, scale, out, NormalsLevels() - 1);
+  }
+  /// The same with a level of instructions: 0 = those that every processor has, and up.
+  void ScaledNormals(uint64_t step, uint64_t first, double scale, std::span<float> out,
+                     int level) const;
+  /// How many levels this processor has.
+  static int NormalsLevels();
 
  private:
   uint64_t key_;

@@ -62,6 +62,19 @@ TEST(Random, ManyNormalsAreTheOnesOfEachPlace) {
   }
 }
 
+TEST(Random, EveryLevelOfInstructionsGivesTheSameNormals) {
+  const Random random(6, "weights");
+  std::vector<float> plain(300001), values(plain.size());
+  random.ScaledNormals(3, 5, 0.02, plain, /*level=*/0);
+  for (size_t i = 0; i < plain.size(); i += 17) {
+    ASSERT_EQ(plain[i], static_cast<float>(0.02 * random.Normal(3, 5 + i))) << i;
+  }
+  for (int level = 1; level < Random::NormalsLevels(); ++level) {
+    random.ScaledNormals(3, 5, 0.02, values, level);
+    EXPECT_EQ(values, plain) << level;
+  }
+}
+
 TEST(PermutedIndex, IsABijectionThatDependsOnSeedAndStep) {
   for (const uint64_t n : {1, 2, 3, 7, 64, 1000}) {
     std::set<uint64_t> seen;
