@@ -124,6 +124,13 @@ Finding ExamineTrainer(const DoctorOptions& options) {
     return fingerprint.is_object() ? fingerprint.value(key, std::string("?")) : std::string("?");
   };
   const auto& precisions = hello->precisions;
+  if (precisions.empty()) {
+    const char* const set = std::getenv("GYRE_INSTRUCTIONS");
+    return {
+        "trainer", FindingState::kMissing,
+        program->string() + " trains nothing with GYRE_INSTRUCTIONS=" + (set ? set : ""),
+        "unset it, or take what this processor has of amx, avx512_bf16, avx512, avx2, baseline"};
+  }
   const bool bf16 = std::find(precisions.begin(), precisions.end(), "bf16") != precisions.end();
   return {"trainer", FindingState::kOk,
           program->string() + ", version " + hello->version + ", " + text("instruction_set") +

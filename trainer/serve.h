@@ -13,7 +13,9 @@
 //   {"type": "hello", "version": "0.1.0", "protocol": 1, "fingerprint": {...}, "precisions": [...]}
 //                               once, first; the fingerprint but for "threads" and "precision",
 //                               which are each job's own; a job that asks for a precision that is
-//                               not in the list trains in float32
+//                               not in the list trains in float32;
+//                               an empty list: no job can be trained here (GYRE_INSTRUCTIONS names
+//                               what this processor has not got)
 //   {"type": "point", "metric", "step", "tokens", "value": number or null, "special": "nan" | "inf"
 //   | "-inf"}
 //                               "special" only beside a null

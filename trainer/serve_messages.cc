@@ -64,7 +64,8 @@ std::string HelloLine() {
   fingerprint.erase("threads");  // the worker gives each job its own, and knows them
   Json precisions = Json::array();
   for (const Precision precision : {Precision::kFloat32, Precision::kBf16}) {
-    if (UsablePrecision(kDefaultBackend, precision) == precision) {
+    if (UsablePrecision(kDefaultBackend, precision) == precision &&
+        CreateBackend(kDefaultBackend, 1, precision).ok()) {
       precisions.push_back(PrecisionName(precision));
     }
   }

@@ -219,6 +219,10 @@ AttemptEnd Slot::Train(const Lease& lease) {
     return {.outcome = Outcome::kFailed, .error = std::move(ready)};
   }
   fingerprint_ = AttemptFingerprint(hello_, lease);
+  if (const std::string missing = MissingPrecision(hello_, lease); !missing.empty()) {
+    LogWarning(ToString(lease.attempt) + ": " + lease.sweep + ", " + lease.variant + " asks for " +
+               missing + ", which this processor has no instructions for, and trains in float32");
+  }
   uploader_->SetFingerprint(fingerprint_);
   if (!trainer_->Say(*command, kCommandTimeout).ok()) return EndOfTrainer(lease);
   {

@@ -119,6 +119,19 @@ std::optional<TrainerMessage> ReadMessage(const std::string& type, Fields& field
   return std::nullopt;
 }
 
+/// What the lease's job says, float32 if it says nothing.
+std::string WantedPrecision(const Lease& lease) {
+  const Json job = Json::parse(lease.job, nullptr, /*allow_exceptions=*/false);
+  const Json::json_pointer place("/config/train/precision");
+  const Json wanted = job.contains(place) ? job.at(place) : Json();
+  return wanted.is_string() ? wanted.get<std::string>() : "float32";
+}
+
+bool Has(const TrainerHello& hello, const std::string& precision) {
+  const auto& all = hello.precisions;
+  return std::find(all.begin(), all.end(), precision) != all.end();
+}
+
 }  // namespace
 
 Result<TrainerMessage> ParseTrainerMessage(std::string_view line) {
@@ -137,16 +150,16 @@ Result<TrainerMessage> ParseTrainerMessage(std::string_view line) {
   return *std::move(message);
 }
 
+std::string MissingPrecision(const TrainerHello& hello, const Lease& lease) {
+  const std::string wanted = WantedPrecision(lease);
+  return wanted == "float32" || Has(hello, wanted) ? "" : wanted;
+}
+
 std::string AttemptFingerprint(const TrainerHello& hello, const Lease& lease) {
   Json fingerprint = Json::parse(hello.fingerprint);  // written by ourselves, in `Fields::Object`
   fingerprint["threads"] = lease.cpus;
-  const Json job = Json::parse(lease.job, nullptr, /*allow_exceptions=*/false);
-  const Json::json_pointer place("/config/train/precision");
-  const Json wanted = job.contains(place) ? job.at(place) : Json();
-  const auto& given = hello.precisions;
-  if (wanted != "float32" && std::find(given.begin(), given.end(), wanted) != given.end()) {
-    fingerprint["precision"] = wanted;
-  }
+  const std::string wanted = WantedPrecision(lease);
+  if (wanted != "float32" && Has(hello, wanted)) fingerprint["precision"] = wanted;
   return fingerprint.dump();
 }
 

@@ -44,6 +44,9 @@ using TrainerMessage = std::variant<TrainerHello, Point, Progress, Checkpoint, T
 /// One line without its end. INVALID_ARGUMENT says what is wrong with it.
 Result<TrainerMessage> ParseTrainerMessage(std::string_view line);
 
+/// What a job asks for and its trainer has not got, so that it trains in float32; or empty.
+std::string MissingPrecision(const TrainerHello& hello, const Lease& lease);
+
 /// What the bits of one attempt depend on: the trainer's fingerprint with the attempt's threads,
 /// and its precision, unless that is float32.
 std::string AttemptFingerprint(const TrainerHello& hello, const Lease& lease);

@@ -81,6 +81,10 @@ TEST(TrainerMessages, AnAttemptsFingerprintHasItsOwnThreadsAndPrecision) {
   // Where the trainer has it not, it trains in float32.
   const TrainerHello slow{.fingerprint = R"({"a":1})", .precisions = {"float32"}};
   EXPECT_EQ(fingerprint(slow, "bf16"), R"({"a":1,"threads":2})");
+  const Lease narrow{.job = R"({"config":{"train":{"precision":"bf16"}}})"};
+  EXPECT_EQ(MissingPrecision(slow, narrow), "bf16");
+  EXPECT_EQ(MissingPrecision(hello, narrow), "");
+  EXPECT_EQ(MissingPrecision(slow, {.job = R"({"config":{}})"}), "");
   for (const char* job : {"", "3", R"({"config":7})"}) {
     EXPECT_EQ(AttemptFingerprint(hello, {.job = job, .cpus = 1}), R"({"a":1,"threads":1})");
   }
