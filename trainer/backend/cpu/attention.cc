@@ -2,7 +2,8 @@
 // them sees, in scratch memory of the thread. The pairs of blocks that nobody in them sees are
 // never computed; backward, probabilities are computed again from the scores and log_sum_exp.
 // Threads take heads as they become free: what is computed for a head does not depend on by whom.
-// Products with many keys are made of some with kKeyBlock, so that there are few shapes.
+// Products with many keys are made of some with kKeyBlock, and their scores lie equally far apart:
+// so there are few shapes, for each of which the library keeps code.
 
 #include <algorithm>
 #include <atomic>
@@ -23,6 +24,7 @@ struct Block {
 
   int first = 0, count = 0;
   int key = 0, keys = 0;
+  int64_t stride = 0;        // from one query's scores to the next one's
   int first_visible[kMost];  // per query, counted from `key`
 };
 
@@ -50,6 +52,7 @@ class Row {
     block.count = std::min(block.kMost, op_.length - first);
     block.key = FirstKey(first) / block.kMost * block.kMost;  // never falls along the row
     block.keys = first + block.count - block.key;
+    block.stride = ScoreStride(block.keys, op_.length);
     for (int i = 0; i < block.count; ++i) {
       block.first_visible[i] = FirstKey(first + i) - block.key;
     }
@@ -166,7 +169,7 @@ class Head {
 
   ScoreBlock Scores(const Block<Narrow>& block) const {
     return {.scores = scores_,
-            .stride = RoundUp(block.keys),
+            .stride = block.stride,
             .queries = block.count,
             .keys = block.keys,
             .first = block.first_visible,
@@ -194,7 +197,7 @@ class Head {
           .a = {queries, op_.head_dim},
           .b = {rows + int64_t{key} * op_.head_dim, op_.head_dim, Layout::kTransposed},
           .c = products + key,
-          .c_stride = RoundUp(block.keys)});
+          .c_stride = block.stride});
     });
   }
 
@@ -205,7 +208,7 @@ class Head {
           MatrixProduct<Narrow, float>{.m = block.count,
                                        .n = op_.head_dim,
                                        .k = keys,
-                                       .a = {factors + key, RoundUp(block.keys)},
+                                       .a = {factors + key, block.stride},
                                        .b = {rows + int64_t{key} * op_.head_dim, op_.head_dim},
                                        .c = queries_,
                                        .c_stride = op_.head_dim,
@@ -223,15 +226,15 @@ class Head {
   void AddToKeys(const Block<Narrow>& block, const Narrow* factors, const Narrow* queries,
                  float* sums) {
     ForKeys(block, [&](int key, int keys) {
-      device_.Multiply(MatrixProduct<Narrow, float>{
-          .m = keys,
-          .n = op_.head_dim,
-          .k = block.count,
-          .a = {factors + key, RoundUp(block.keys), Layout::kTransposed},
-          .b = {queries, op_.head_dim},
-          .c = sums + int64_t{block.key + key} * op_.head_dim,
-          .c_stride = op_.head_dim,
-          .add = true});
+      device_.Multiply(
+          MatrixProduct<Narrow, float>{.m = keys,
+                                       .n = op_.head_dim,
+                                       .k = block.count,
+                                       .a = {factors + key, block.stride, Layout::kTransposed},
+                                       .b = {queries, op_.head_dim},
+                                       .c = sums + int64_t{block.key + key} * op_.head_dim,
+                                       .c_stride = op_.head_dim,
+                                       .add = true});
     });
   }
 

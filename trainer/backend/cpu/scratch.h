@@ -94,10 +94,16 @@ struct MlpScratch {
   int64_t size = 0;
 };
 
+/// From one query's scores to the next one's, of blocks that see this many keys of a row: no power
+/// of two, with which all rows would lie in the same sets of a cache.
+inline int64_t ScoreStride(int keys, int length) {
+  return keys <= kKeyBlock ? RoundUp(keys) : RoundUp(length) + kKeyBlock + kLanes;
+}
+
 template <typename Narrow>
 struct AttentionScratch {
   AttentionScratch(Carver carver, const WorkspaceShape& shape, int threads) {
-    const int64_t block = kQueryBlock<Narrow> * RoundUp(shape.length);
+    const int64_t block = kQueryBlock<Narrow> * (RoundUp(shape.length) + kKeyBlock + kLanes);
     const int64_t head = int64_t{shape.length} * shape.head_dim;
     scores = {&carver, threads, block};
     d_scores = {&carver, threads, block};
@@ -116,7 +122,7 @@ struct AttentionScratch {
     }
     size = carver.size();
   }
-  PerThread<float> scores, d_scores;                                 // (kQueryBlock, RoundUp(keys))
+  PerThread<float> scores, d_scores;                                 // (kQueryBlock, ScoreStride)
   PerThread<Narrow> probabilities, d_narrow;                         // as scores
   PerThread<float> d_keys, d_values;                                 // (T, d)
   PerThread<float> queries;                                          // (kQueryBlock, d)
