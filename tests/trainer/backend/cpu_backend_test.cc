@@ -3,9 +3,11 @@
 #include "trainer/backend/cpu/cpu_backend.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cmath>
+#include <fstream>
 #include <vector>
 
 #include "trainer/backend/cpu/thread_pool.h"
@@ -108,6 +110,37 @@ TEST(CpuBackend, AnOperationBeyondTheWorkspaceMakesItGrow) {
   }
   EXPECT_NE(outputs[0].back(), 0.0);
   EXPECT_EQ(outputs[0], outputs[1]);
+}
+
+int64_t ResidentBytes() {
+  std::ifstream pages("/proc/self/statm");
+  int64_t all = 0, resident = 0;
+  pages >> all >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+// A trainer runs one job after the other. The library keeps code for a thousand shapes at most, and
+// so does nobody else.
+TEST(CpuBackend, ModelsOfManyShapesInARowLeaveNothing) {
+  constexpr int kWidest = 400, kTokens = 30;
+  std::vector<int64_t> resident;
+  for (int inputs = 100; inputs < kWidest; inputs += 2) {
+    auto backend = CreateCpuBackend({});
+    ASSERT_TRUE(backend.ok());
+    Narrows x;
+    Reals weight, y;
+    ASSERT_TRUE((*backend)->Allocate(kTokens * kWidest, &x).ok());
+    ASSERT_TRUE((*backend)->Allocate(kTokens * kWidest, &weight).ok());
+    ASSERT_TRUE((*backend)->Allocate(2 * kTokens * kWidest, &y).ok());
+    for (int tokens = 1; tokens <= kTokens; ++tokens) {
+      (*backend)->LinearResidualForward({tokens, inputs, 8, x, weight, y, y.At(kTokens * 8)});
+    }
+    (*backend)->Free(x);
+    (*backend)->Free(weight);
+    (*backend)->Free(y);
+    resident.push_back(ResidentBytes());
+  }
+  EXPECT_LT(resident.back() - resident[resident.size() / 2], int64_t{20} << 20);
 }
 
 }  // namespace

@@ -69,6 +69,7 @@ class CpuBackend : public Backend {
   CpuBackend(std::unique_ptr<cpu::ThreadPool> pool, const cpu::Kernels& kernels)
       : pool_(std::move(pool)),
         device_{{*pool_, kernels, workspace_}, cpu::KernelsOf(kernels, Element())} {}
+  ~CpuBackend() override { cpu::ForgetProducts(); }
 
   BackendError Allocate(int64_t count, Reals* place) override {
     return AllocatePlace<float>(count, place);

@@ -54,6 +54,9 @@ int64_t PackedSize(int64_t k, int64_t n);
 template <typename In>
 [[nodiscard]] bool Pack(const PackedMatrix<In>& matrix, int part, int parts);
 
+/// Frees what this thread has kept: the shapes of the next model may be others.
+void ForgetProducts();
+
 /// Whether this processor has instructions for products of bfloat16.
 bool SupportsBf16();
 

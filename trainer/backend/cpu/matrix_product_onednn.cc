@@ -1,7 +1,6 @@
 #include <omp.h>
 
 #include <array>
-#include <cstring>
 #include <dnnl.hpp>
 #include <map>
 #include <memory>
@@ -104,7 +103,15 @@ class Library {
     return library;
   }
 
-  ~Library() { FreeZeros(scratch_); }
+  ~Library() { Forget(); }
+
+  void Forget() {
+    products_.clear();
+    reorderings_.clear();
+    FreeZeros(scratch_);
+    scratch_ = nullptr;
+    scratch_bytes_ = 0;
+  }
 
   template <typename In, typename Out>
   void Multiply(const MatrixProduct<In, Out>& p) {
@@ -256,6 +263,8 @@ bool Pack(const PackedMatrix<In>& b, int part, int parts) try {
 
 template bool Pack(const PackedMatrix<float>&, int, int);
 template bool Pack(const PackedMatrix<Bf16>&, int, int);
+
+void ForgetProducts() { Library::OfThisThread().Forget(); }
 
 bool SupportsBf16() {
   const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();

@@ -1,16 +1,30 @@
-#include <cmath>
-#include <cstring>
-
 #include "trainer/backend/cpu/matrix_product.h"
 #include "trainer/backend/cpu/processor.h"
 #include "trainer/backend/cpu/thread_pool.h"
 
 namespace gyre::cpu {
+namespace {
+
+std::string& Limit() {
+  static std::string limit;
+  return limit;
+}
+
+// The table of the instruction set that products are kept to, else the fastest.
+const Kernels& Allowed() {
+  const auto supported = SupportedKernels();
+  for (const Kernels* kernels : supported) {
+    if (Limit() == kernels->instruction_set) return *kernels;
+  }
+  return *supported.front();
+}
+
+}  // namespace
 
 // A packed matrix lies row by row. Without a library nothing is gained by Bf16.
 template <>
 bool Multiply(const MatrixProduct<float, float>& product) {
-  static const Kernels& kernels = *SupportedKernels().front();
+  static const Kernels& kernels = Allowed();
   MatrixProduct<float, float> plain = product;
   if (plain.b.layout == Layout::kPacked) plain.b = {product.b.data, product.n, Layout::kRows};
   kernels.multiply(plain);
@@ -44,9 +58,11 @@ bool Pack(const PackedMatrix<Bf16>&, int, int) {
   return false;
 }
 
+void ForgetProducts() {}
+
 bool SupportsBf16() { return false; }
 
-void LimitProducts(const std::string&) {}
+void LimitProducts(const std::string& instruction_set) { Limit() = instruction_set; }
 
 std::string MatrixProductLibrary() { return "no library"; }
 
