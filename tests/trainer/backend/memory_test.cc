@@ -139,6 +139,37 @@ TEST_P(Memory, ProductsTakeTheWeightsOfNow) {
   for (const Reals place : {again, y, gradient, norm, first, second}) backend_->Free(place);
 }
 
+// An operation after which whatever operations share is not finite.
+void SpoilSharedMemory(Backend& backend) {
+  constexpr int kHidden = 64, kVocab = 1024;
+  const int64_t tokens = 400;
+  const auto make = [&](int64_t count) {
+    Reals place;
+    EXPECT_TRUE(backend.Allocate(count, &place).ok());
+    backend.Write(place, std::vector<double>(static_cast<size_t>(count), NAN));
+    return place;
+  };
+  const Reals x = make(tokens * kHidden), weight = make(kVocab * kHidden), nll = make(tokens);
+  const Reals dx = make(tokens * kHidden), d_weight = make(kVocab * kHidden);
+  Ints targets;
+  EXPECT_TRUE(backend.Allocate(tokens, &targets).ok());
+  backend.LinearCrossEntropyForwardBackward({tokens, kHidden, kVocab, targets, x, weight, nll},
+                                            {dx, d_weight});
+  for (const Reals place : {x, weight, nll, dx, d_weight}) backend.Free(place);
+  backend.Free(targets);
+}
+
+TEST_P(Memory, OperationsDoNotSeeWhatOthersLeft) {
+  if (GetParam().name == "reference") GTEST_SKIP() << "it keeps no memory between operations";
+  for (const OpCase& op : AllOpCases()) {
+    std::vector<Operation> operations = {op.forward};
+    if (op.backward) operations.push_back(op.backward);
+    const RealBuffers want = RunOn(*GetParam().create(), op, operations);
+    SpoilSharedMemory(*backend_);
+    EXPECT_EQ(RunOn(*backend_, op, operations), want) << op.name;
+  }
+}
+
 // A step that has gone wrong must show, whatever the loops do with infinities.
 TEST_P(Memory, NotANumberIsNotHidden) {
   for (const double bad : {static_cast<double>(NAN), static_cast<double>(INFINITY)}) {

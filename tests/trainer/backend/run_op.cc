@@ -1,12 +1,15 @@
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/trainer/backend/op_case.h"
 
 namespace gyre {
 namespace {
 
-constexpr int64_t kGuard = 64;        // elements around each buffer
-constexpr double kSentinel = -12288;  // exact in every precision
+constexpr int64_t kGuard = 64;  // elements around each buffer
+// Exact in every precision, and whoever reads it has it in his results, even times zero.
+constexpr double kSentinel = std::numeric_limits<double>::infinity();
 
 template <typename Element>
 Place<Element> AllocateGuarded(Backend& backend, const std::vector<double>& values) {

@@ -15,7 +15,7 @@ constexpr int kWidth = 4;
 #endif
 static_assert(kLanes % kWidth == 0);
 
-typedef uint32_t Words __attribute__((vector_size(kWidth * 4), aligned(4), may_alias));
+typedef uint32_t Words __attribute__((vector_size(kWidth * 4), aligned(2), may_alias));
 typedef uint16_t Halves __attribute__((vector_size(kWidth * 2), aligned(2), may_alias));
 
 // Lane c of round kDistance: from the first row where bit kDistance of c is 0 (or, for the second
