@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -28,10 +29,16 @@ class TemporaryHomeTest : public testing::Test {
   }
   std::string Path(const std::string& name) const { return (home_ / name).string(); }
 
-  const std::filesystem::path home_ =
-      std::filesystem::path(testing::TempDir()) /
-      ("gyre-" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()) + "-" +
-       std::to_string(getpid()));
+  const std::filesystem::path home_ = std::filesystem::path(testing::TempDir()) /
+                                      ("gyre-" + Name() + "-" + std::to_string(getpid()));
+
+ private:
+  /// Of the test; one with a parameter has a slash in it.
+  static std::string Name() {
+    std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::replace(name.begin(), name.end(), '/', '-');
+    return name;
+  }
 };
 
 }  // namespace gyre
