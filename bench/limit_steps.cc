@@ -9,6 +9,7 @@
 
 #include "bench/limit_products.h"
 #include "bench/step_server.h"
+#include "trainer/backend/cpu/cpu_backend.h"
 
 namespace gyre {
 namespace {
@@ -127,6 +128,7 @@ Json Describe(const ChosenProduct& product) {
 }  // namespace
 
 int ServeLimitSteps(const BenchCase& bench_case) {
+  CpuLibraries();  // what GYRE_INSTRUCTIONS keeps Gyre to, it keeps the limit to
   omp_set_num_threads(bench_case.threads);
   const std::vector<ChosenProduct> linear = LinearProducts(bench_case);
   const ChosenProduct full = FullAttention(bench_case);
