@@ -48,9 +48,9 @@ using Ints = Place<int32_t>;
 
 /// What matrix products multiply. At Precision::kFloat32 that is Real itself; at kBf16 it is
 /// bfloat16: weights, and whatever else a product takes, are rounded to it (to nearest, ties to
-/// even) just before, products are summed in float32, and between operations the places below that
-/// are Narrows keep it. Everything else (norms, softmax, activations, rotations, the residual
-/// stream, losses, gradients of weights, AdamW) is computed and kept in Real.
+/// even) just before, products are summed in float32, and the places below that are Narrows keep
+/// it, as may the gradient of `activated` within an Mlp. Everything else (norms, softmax,
+/// activations, rotations, the residual stream, losses, gradients of weights, AdamW) is of Real.
 struct Narrow {};
 using Narrows = Place<Narrow>;
 
