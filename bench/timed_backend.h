@@ -96,6 +96,9 @@ class TimedBackend : public Backend {
   void AdamWStep(const AdamW& op) override {
     Time("adamw", [&] { backend_.AdamWStep(op); });
   }
+  void AllReduce(Reals place, int64_t count, Communicator& ranks) override {
+    Time("all-reduce", [&] { backend_.AllReduce(place, count, ranks); });
+  }
 
  private:
   template <typename Operation>

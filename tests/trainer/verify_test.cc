@@ -373,7 +373,7 @@ TEST(Verify, UsageErrors) {
   EXPECT_THAT(Verify({"x", "--bakcend", "cpu"}).err, HasSubstr("--bakcend"));
   EXPECT_THAT(Verify({(kCases / "llama-rope").string(), "--backend", "tpu"}).err,
               HasSubstr("cpu and reference"));
-  EXPECT_THAT(Verify({"x", "--precision=float16"}).err, HasSubstr("there are float32 and bf16"));
+  EXPECT_THAT(Verify({"x", "--precision=float16"}).err, HasSubstr("there are float32, tf32 and bf16"));
   const Outcome narrow =
       Verify({(kCases / "llama-rope").string(), "--backend=reference", "--precision=bf16"});
   EXPECT_EQ(narrow.code, 2);

@@ -22,9 +22,11 @@
 
 namespace gyre {
 
+class Communicator;  // trainer/collective/communicator.h
+
 /// What went wrong, as plain values.
 struct [[nodiscard]] BackendError {
-  enum class Kind { kNone, kOutOfMemory, kDevice };
+  enum class Kind { kNone, kOutOfMemory, kDevice, kPeer };  // kPeer: another rank is gone
   Kind kind = Kind::kNone;
   std::string message;  // for people
 
@@ -54,7 +56,9 @@ using Ints = Place<int32_t>;
 struct Narrow {};
 using Narrows = Place<Narrow>;
 
-enum class Precision { kFloat32, kBf16 };
+/// At kTf32 everything is float32, and products may round what they multiply to ten bits of
+/// mantissa.
+enum class Precision { kFloat32, kTf32, kBf16 };
 
 /// The largest shapes that will be asked for, so that a backend can plan its private workspace.
 struct WorkspaceShape {
@@ -226,9 +230,10 @@ class Backend {
   virtual void Free(Reals place) = 0;
   virtual void Free(Narrows place) = 0;
   virtual void Free(Ints place) = 0;
-  /// Grows the private workspace to these shapes. Afterwards no operation allocates, but the first
-  /// one with a weight matrix: it may keep that in another form too (rounded, packed), which is
-  /// made anew when its memory has been written to by Write, Zero or AdamWStep.
+  /// Grows the private workspace to these shapes, so that what does not fit fails here and not in
+  /// the middle of a step. Afterwards no operation allocates, but the first one with a weight
+  /// matrix: it may keep that in another form too (rounded, packed), which is made anew when its
+  /// memory has been written to by Write, Zero, AllReduce or AdamWStep.
   virtual BackendError Reserve(const WorkspaceShape& shape) = 0;
 
   /// Values cross as doubles, so that none lose precision, whatever Real is.
@@ -262,6 +267,8 @@ class Backend {
   /// Assigns norm (1): the 2-norm of `count` numbers.
   virtual void Norm2(Reals x, int64_t count, Reals norm) = 0;
   virtual void AdamWStep(const AdamW& op) = 0;
+  /// Each rank's `count` numbers become their sum over all ranks, the same bits on each.
+  virtual void AllReduce(Reals place, int64_t count, Communicator& ranks) = 0;
 };
 
 }  // namespace gyre

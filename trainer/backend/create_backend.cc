@@ -14,18 +14,26 @@ Result<std::unique_ptr<Backend>> CreateBackend(const std::string& name, int thre
 }
 
 Precision UsablePrecision(const std::string& backend, Precision wanted) {
-  return backend == "cpu" && CpuSupportsBf16() ? wanted : Precision::kFloat32;
+  const bool has = backend == "cpu" && wanted == Precision::kBf16 && CpuSupportsBf16();
+  return has ? wanted : Precision::kFloat32;
 }
 
 Result<Precision> PrecisionFromName(const std::string& name) {
-  for (const Precision precision : {Precision::kFloat32, Precision::kBf16}) {
+  for (const Precision precision : {Precision::kFloat32, Precision::kTf32, Precision::kBf16}) {
     if (name == PrecisionName(precision)) return precision;
   }
-  return InvalidArgument("no precision is called '" + name + "'; there are float32 and bf16");
+  return InvalidArgument("no precision is called '" + name + "'; there are float32, tf32 and bf16");
 }
 
 std::string PrecisionName(Precision precision) {
-  return precision == Precision::kBf16 ? "bf16" : "float32";
+  switch (precision) {
+    case Precision::kBf16:
+      return "bf16";
+    case Precision::kTf32:
+      return "tf32";
+    default:
+      return "float32";
+  }
 }
 
 }  // namespace gyre

@@ -16,10 +16,11 @@ Result<std::unique_ptr<Backend>> CreateBackend(const std::string& name, int thre
                                                Precision precision = Precision::kFloat32);
 
 /// What a backend computes in where `wanted` is asked for: float32 where this processor has
-/// no instructions for bf16, and on the reference, which rounds nothing.
+/// no instructions for bf16, where tf32 is wanted of a processor, and on the reference, which
+/// rounds nothing.
 Precision UsablePrecision(const std::string& backend, Precision wanted);
 
-/// "float32" or "bf16". INVALID_ARGUMENT lists them.
+/// "float32", "tf32" or "bf16". INVALID_ARGUMENT lists them.
 Result<Precision> PrecisionFromName(const std::string& name);
 std::string PrecisionName(Precision precision);
 

@@ -456,9 +456,10 @@ constexpr Field kFields[] = {
      .kind = kChoice,
      .default_text = "float32",
      .meaning = "Arithmetic of the matrix products; bf16: operands are rounded to bfloat16, sums, "
-                "weights and all else stay float32. On a processor without such instructions the "
-                "job trains in float32, and its log and fingerprint say so",
-     .choices = "float32 bf16"},
+                "weights and all else stay float32; tf32: products of float32 as a GPU's tensor "
+                "cores round them. On a device without such instructions the job trains in "
+                "float32, and its log and fingerprint say so",
+     .choices = "float32 tf32 bf16"},
     {.path = "train.init_from",
      .kind = kWeights,
      .default_text = "null",

@@ -9,6 +9,7 @@
 #include "trainer/backend/cpu/operations.h"
 #include "trainer/backend/cpu/processor.h"
 #include "trainer/backend/cpu/scratch.h"
+#include "trainer/collective/communicator.h"
 
 namespace gyre {
 namespace {
@@ -187,6 +188,9 @@ class CpuBackend : public Backend {
     if (Reserved<cpu::Norm2Scratch>()) cpu::Norm2(device_, x, count, norm);
   }
   void AdamWStep(const AdamW& op) override { cpu::AdamWStep(device_, op); }
+  void AllReduce(Reals place, int64_t count, Communicator& ranks) override {
+    if (error_.ok()) error_ = ranks.Sum(cpu::Data(place), count, nullptr);
+  }
 
  private:
   // A caller that has planned with Reserve never allocates here. Without memory the operation is

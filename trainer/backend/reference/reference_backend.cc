@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <type_traits>
 
 #include "trainer/backend/reference/adamw.h"
 #include "trainer/backend/reference/attention.h"
@@ -11,6 +12,7 @@
 #include "trainer/backend/reference/mlp.h"
 #include "trainer/backend/reference/norm.h"
 #include "trainer/backend/reference/norm_qkv.h"
+#include "trainer/collective/communicator.h"
 
 namespace gyre {
 namespace {
@@ -53,10 +55,12 @@ class ReferenceBackend : public Backend {
     std::copy(values.begin(), values.end(), reference::Data(to));
   }
   BackendError Read(Reals from, std::span<double> values) override {
+    if (!error_.ok()) return error_;
     std::copy_n(reference::Data<T>(from), values.size(), values.begin());
     return {};
   }
   BackendError Read(Narrows from, std::span<double> values) override {
+    if (!error_.ok()) return error_;
     std::copy_n(reference::Data<T>(from), values.size(), values.begin());
     return {};
   }
@@ -103,6 +107,18 @@ class ReferenceBackend : public Backend {
   }
   void Norm2(Reals x, int64_t count, Reals norm) override { reference::Norm2<T>(x, count, norm); }
   void AdamWStep(const AdamW& op) override { reference::AdamWStep<T>(op); }
+  void AllReduce(Reals place, int64_t count, Communicator& ranks) override {
+    if (!error_.ok()) return;
+    T* values = reference::Data<T>(place);
+    if constexpr (std::is_same_v<T, double>) {
+      error_ = ranks.Sum({values, static_cast<size_t>(count)});
+    } else {
+      error_ = ranks.Sum(values, count, nullptr);
+    }
+  }
+
+ private:
+  BackendError error_;
 };
 
 }  // namespace
