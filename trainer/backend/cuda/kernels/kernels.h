@@ -126,9 +126,11 @@ void CrossEntropyGradient(cudaStream_t stream, const LogitRows& in, Narrow* d_lo
 /// x (tokens, hidden) = scale * table[ids].
 void TakeRows(cudaStream_t stream, int64_t tokens, int hidden, float scale, const int32_t* ids,
               const float* table, float* x);
-/// d_table[ids] += scale * dx, tokens of one id in their order.
+/// d_table[ids] += scale * dx, tokens of one id in their order. `order` is scratch memory of
+/// AddRowsScratch(tokens) numbers.
 void AddRows(cudaStream_t stream, int64_t tokens, int hidden, float scale, const int32_t* ids,
-             const float* dx, float* d_table);
+             const float* dx, int64_t* order, float* d_table);
+int64_t AddRowsScratch(int64_t tokens);
 
 // ---- flat.cu
 

@@ -20,7 +20,7 @@ inline int BlocksFor(int64_t count, int threads) {
 
 /// `shared`: bytes of dynamic shared memory.
 template <typename... Parameters>
-void Launch(cudaStream_t stream, dim3 blocks, int threads, size_t shared,
+void Launch(cudaStream_t stream, dim3 blocks, dim3 threads, size_t shared,
             void (*kernel)(Parameters...), std::type_identity_t<Parameters>... arguments) {
   constexpr size_t kWithoutAsking = 48 << 10;
   if (shared > kWithoutAsking) {
@@ -29,7 +29,7 @@ void Launch(cudaStream_t stream, dim3 blocks, int threads, size_t shared,
   }
   cudaLaunchConfig_t config = {};
   config.gridDim = blocks;
-  config.blockDim = dim3(threads);
+  config.blockDim = threads;
   config.dynamicSmemBytes = shared;
   config.stream = stream;
   GYRE_CUDA(cudaLaunchKernelEx(&config, kernel, arguments...));
