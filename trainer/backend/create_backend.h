@@ -10,10 +10,14 @@
 
 namespace gyre {
 
-/// "cpu" (the fast one) or "reference" (one thread, slow, the specification). INVALID_ARGUMENT
-/// lists the names. `precision` is one that UsablePrecision gives.
+/// "cpu" (the fast one), "cuda" or "cuda:N" (the N-th GPU; load_cuda.h), or "reference" (one
+/// thread, slow, the specification). INVALID_ARGUMENT lists the names; UNAVAILABLE: there is no
+/// such device here, and why. `precision` is one that UsablePrecision gives.
 Result<std::unique_ptr<Backend>> CreateBackend(const std::string& name, int threads,
                                                Precision precision = Precision::kFloat32);
+
+/// The GPU that a backend's name means, or -1.
+int CudaDeviceOf(const std::string& backend);
 
 /// What a backend computes in where `wanted` is asked for: float32 where this processor has
 /// no instructions for bf16, where tf32 is wanted of a processor, and on the reference, which

@@ -109,6 +109,7 @@ ActivationSizes SizesOfActivations(const ModelConfig& config, int64_t tokens, bo
 Status ToStatus(const BackendError& error) {
   if (error.ok()) return OkStatus();
   if (error.kind == BackendError::Kind::kOutOfMemory) return ResourceExhausted(error.message);
+  if (error.kind == BackendError::Kind::kPeer) return Unavailable(error.message);
   return Internal(error.message);
 }
 

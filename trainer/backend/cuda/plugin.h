@@ -30,6 +30,7 @@ struct CudaReport {
 struct CudaOptions {
   int device = 0;
   Precision precision = Precision::kFloat32;
+  int64_t logits = int64_t{1} << 26;  // that cross-entropy holds at a time
 };
 
 class CudaPlugin {

@@ -1,0 +1,15 @@
+#include "trainer/backend/cuda/operations.h"
+
+namespace gyre::cuda {
+
+void EmbeddingForward(const Device& device, const Embedding& op) {
+  TakeRows(device.stream, op.tokens, op.hidden, static_cast<float>(op.scale), Data(op.ids),
+           Data(op.table), Data(op.x));
+}
+
+void EmbeddingBackward(const Device& device, const Embedding& op, Reals dx, Reals d_table) {
+  AddRows(device.stream, op.tokens, op.hidden, static_cast<float>(op.scale), Data(op.ids), Data(dx),
+          Data(d_table));
+}
+
+}  // namespace gyre::cuda
