@@ -8,8 +8,9 @@ void EmbeddingForward(const Device& device, const Embedding& op) {
 }
 
 void EmbeddingBackward(const Device& device, const Embedding& op, Reals dx, Reals d_table) {
+  const Temporary<int64_t> order(device.memory, AddRowsScratch(op.tokens));
   AddRows(device.stream, op.tokens, op.hidden, static_cast<float>(op.scale), Data(op.ids), Data(dx),
-          Data(d_table));
+          order, Data(d_table));
 }
 
 }  // namespace gyre::cuda
