@@ -1,15 +1,11 @@
-#include <algorithm>
-
 #include "trainer/backend/cuda/kernels/kernels.h"
 #include "trainer/backend/cuda/kernels/launch.h"
 #include "trainer/backend/cuda/kernels/pack.h"
-#include "trainer/backend/cuda/kernels/reduce.h"
 
 namespace gyre::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int64_t kMostBlocks = 132 * 32;
 
 // Both activations are z sigmoid(u(z)), since (1 + tanh(u / 2)) / 2 = sigmoid(u).
 struct Silu {
@@ -95,19 +91,6 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-struct Grid {
-  Grid(const ActivatedRows& in, int n) {
-    const int64_t items = in.inner / n;
-    const int across = RowThreads(items, 1, kThreads);
-    threads = dim3(across, kThreads / across);
-    const int64_t columns = (items + across - 1) / across;
-    const int64_t rows = (in.rows + threads.y - 1) / threads.y;
-    blocks = dim3(static_cast<unsigned>(columns),
-                  static_cast<unsigned>(std::clamp<int64_t>(kMostBlocks / columns, 1, rows)));
-  }
-  dim3 blocks, threads;
-};
-
 template <int N, typename Narrow>
 auto Forward(const ActivatedRows& in) {
   if (in.activation == Activation::kSilu) {
@@ -136,7 +119,7 @@ void Activate(cudaStream_t stream, const ActivatedRows& in, const Narrow* gate_u
   if (in.rows == 0 || in.inner == 0) return;
   constexpr int kN = kPack<Narrow>;
   const bool packs = Packs<kN>(in.inner, gate_up, activated);
-  const Grid grid(in, packs ? kN : 1);
+  const ColumnGrid grid(in.rows, in.inner / (packs ? kN : 1), kThreads);
   Launch(stream, grid.blocks, grid.threads, 0,
          packs ? Forward<kN, Narrow>(in) : Forward<1, Narrow>(in), in.rows, in.inner, gate_up,
          activated);
@@ -148,7 +131,7 @@ void ActivateBackward(cudaStream_t stream, const ActivatedRows& in, const Narrow
   if (in.rows == 0 || in.inner == 0) return;
   constexpr int kN = kPack<Narrow>;
   const bool packs = Packs<kN>(in.inner, gate_up, d_activated, d_gate_up, activated);
-  const Grid grid(in, packs ? kN : 1);
+  const ColumnGrid grid(in.rows, in.inner / (packs ? kN : 1), kThreads);
   Launch(stream, grid.blocks, grid.threads, 0,
          packs ? Backward<kN, Narrow>(in) : Backward<1, Narrow>(in), in.rows, in.inner, gate_up,
          d_activated, d_gate_up, activated);

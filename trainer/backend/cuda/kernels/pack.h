@@ -17,11 +17,16 @@ constexpr int kPack = 16 / sizeof(T);
 template <typename T, int N>
 constexpr int kPackOf = N < kPack<T> ? N : kPack<T>;
 
-/// Whether rows of `width` elements that begin at these addresses consist of whole packs.
+/// Whether packs may begin at these addresses.
+template <int N, typename... T>
+bool PacksBegin(const T*... at) {
+  return ((reinterpret_cast<uintptr_t>(at) % (kPackOf<T, N> * sizeof(T)) == 0) && ...);
+}
+
+/// Whether rows of `width` elements, the first of which begin at these addresses, are whole packs.
 template <int N, typename... T>
 bool Packs(int64_t width, const T*... rows) {
-  return width % N == 0 &&
-         ((reinterpret_cast<uintptr_t>(rows) % (kPackOf<T, N> * sizeof(T)) == 0) && ...);
+  return width % N == 0 && PacksBegin<N>(rows...);
 }
 
 template <typename T, int N>
@@ -71,6 +76,23 @@ __device__ __forceinline__ void Store(const float* x, T* p) {
     Round(x + i, kSize, pack.e);
     *reinterpret_cast<Pack<T, kSize>*>(p + i) = pack;
   }
+}
+
+template <int N>
+struct Size {};
+
+/// Deals `count` numbers to all threads of the grid (of one dimension): calls work(Size<N>, first)
+/// for packs of N, and work(Size<1>, first) for what is left.
+template <int N, typename Work>
+__device__ __forceinline__ void ForPacks(int64_t count, const Work& work) {
+  const int64_t thread = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const int64_t threads = int64_t{gridDim.x} * blockDim.x;
+  const int64_t packs = count / N;
+  for (int64_t i = thread; i < packs; i += threads) {
+    work(Size<N>{}, i * N);
+  }
+  const int64_t left = packs * N + thread;
+  if (N > 1 && left < count) work(Size<1>{}, left);
 }
 
 }  // namespace gyre::cuda

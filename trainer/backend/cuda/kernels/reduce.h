@@ -2,9 +2,8 @@
 
 // Sums and maxima over threads, always in the same order, given to every thread that takes part.
 // Rows: the threads of a block with one threadIdx.y share a row. They are one warp, or the whole
-// block (blockDim.y = 1); RowThreads and RowBlock lay blocks out like that.
+// block (blockDim.y = 1); launch.h lays blocks out like that.
 
-#include <algorithm>
 #include <cfloat>
 #include <cstdint>
 
@@ -65,16 +64,6 @@ __device__ __forceinline__ float RowLargest(float x) { return RowReduced<Larger>
 __device__ __forceinline__ float InverseRms(float squares, int count, float epsilon) {
   return squares <= FLT_MAX ? rsqrtf(squares / count + epsilon) : NAN;
 }
-
-/// Threads for a row of so many items, of which each takes about `each`: a power of two.
-inline int RowThreads(int64_t items, int each, int most) {
-  int threads = 32;
-  while (threads < most && static_cast<int64_t>(threads) * each < items) threads *= 2;
-  return threads;
-}
-
-/// A block of rows with so many threads each.
-inline dim3 RowBlock(int threads) { return dim3(threads, threads == 32 ? 4 : 1); }
 
 /// out (width) += the sum of `parts` rows of `width` numbers that are `stride` apart.
 void AddColumnSums(cudaStream_t stream, const float* rows, int64_t parts, int64_t stride, int width,
