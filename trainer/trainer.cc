@@ -178,9 +178,9 @@ Status Run::CreateModel() {
   GYRE_ASSIGN_OR_RETURN(backend_, CreateBackend(options_.backend, options_.threads, precision_));
   GYRE_ASSIGN_OR_RETURN(auto positions,
                         ResolvePositions(config.position, config.model, config.data.context));
-  GYRE_ASSIGN_OR_RETURN(
-      model_, Model::Create(config.model, std::move(positions), backend_.get(), micro_batch_,
-                            config.data.context, /*training=*/true));
+  GYRE_ASSIGN_OR_RETURN(model_, Model::Create(config.model, std::move(positions), backend_.get(),
+                                              micro_batch_, config.data.context, /*training=*/true,
+                                              config.train.recompute == "layers"));
   position_ = &config.position;
   return OkStatus();
 }

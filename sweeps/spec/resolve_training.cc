@@ -46,6 +46,7 @@ const int kSchedule = FieldIndexOrDie("train.schedule.name");
 const int kWarmup = FieldIndexOrDie("train.schedule.warmup_tokens");
 const int kFinalRate = FieldIndexOrDie("train.schedule.final_lr_fraction");
 const int kPrecision = FieldIndexOrDie("train.precision");
+const int kRecompute = FieldIndexOrDie("train.recompute");
 const int kCheckpoint = FieldIndexOrDie("train.checkpoint_every");
 const int kEvery = FieldIndexOrDie("evaluate.every");
 const int kEvaluateTokens = FieldIndexOrDie("evaluate.tokens");
@@ -169,6 +170,7 @@ void ResolveTraining(PointChecks* checks, JobConfig* config) {
                                         " is more than train.tokens " + Text(train.tokens));
   }
   train.precision = checks->Get(kPrecision, train.precision);
+  train.recompute = checks->Get(kRecompute, train.recompute);
   train.checkpoint_every = checks->Get(kCheckpoint, Share(train.tokens, 10));
   config->evaluate.every = checks->Get(kEvery, Share(train.tokens, 5));
   config->evaluate.tokens = checks->Get(kEvaluateTokens, kDefaultEvaluateTokens);

@@ -460,6 +460,12 @@ constexpr Field kFields[] = {
                 "cores round them. On a device without such instructions the job trains in "
                 "float32, and its log and fingerprint say so",
      .choices = "float32 tf32 bf16"},
+    {.path = "train.recompute",
+     .kind = kChoice,
+     .default_text = "none",
+     .meaning = "layers: of each layer only what went in is kept, and the rest is computed again on "
+                "the way back: a fraction of the memory for a third more work, and the same bits",
+     .choices = "none layers"},
     {.path = "train.init_from",
      .kind = kWeights,
      .default_text = "null",

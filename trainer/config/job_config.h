@@ -116,6 +116,7 @@ struct TrainConfig {
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
   std::string precision = "float32";
+  std::string recompute = "none";  // none | layers: less memory, more work, the same bits
   int64_t checkpoint_every = 0;  // tokens
   /// Where the initial weights come from: the absolute path of a Hugging Face folder,
   /// "checkpoint:JOB[@STEP]", or empty. TrainerJob::initial_weights says which they are.

@@ -49,28 +49,30 @@ LayerActivations PlanLayer(const ModelConfig& config, int64_t tokens, Planner<Re
   return layer;
 }
 
-Activations Plan(const ModelConfig& config, int64_t tokens, bool training, Planner<Real>* reals,
+Activations Plan(const ModelConfig& config, int64_t tokens, Kept kept, Planner<Real>* reals,
                  Planner<Narrow>* narrows) {
   const Widths width(config);
   Activations all;
   const size_t count = static_cast<size_t>(config.num_hidden_layers);
-  if (training) {
-    for (size_t l = 0; l < count; ++l) {
+  const LayerActivations shared =
+      kept == Kept::kEverything ? LayerActivations() : PlanLayer(config, tokens, reals, narrows);
+  all.layers.assign(count, shared);
+  if (kept == Kept::kNothing) {
+    const Reals residual[2] = {reals->Take(tokens * width.hidden),
+                               reals->Take(tokens * width.hidden)};
+    for (size_t l = 0; l < count; ++l) all.layers[l].x = residual[l % 2];
+    all.last = residual[count % 2];
+  } else {
+    for (LayerActivations& layer : all.layers) {
       const Reals x = reals->Take(tokens * width.hidden);
-      all.layers.push_back(PlanLayer(config, tokens, reals, narrows));
-      all.layers.back().x = x;
+      if (kept == Kept::kEverything) layer = PlanLayer(config, tokens, reals, narrows);
+      layer.x = x;
     }
     all.last = reals->Take(tokens * width.hidden);
     all.d_residual = reals->Take(tokens * width.hidden);
     all.d_final_normed = reals->Take(tokens * width.hidden);
     all.d_qkv = narrows->Take(tokens * width.qkv);
     all.d_attention = narrows->Take(tokens * width.queries);
-  } else {
-    all.layers.assign(count, PlanLayer(config, tokens, reals, narrows));
-    const Reals residual[2] = {reals->Take(tokens * width.hidden),
-                               reals->Take(tokens * width.hidden)};
-    for (size_t l = 0; l < count; ++l) all.layers[l].x = residual[l % 2];
-    all.last = residual[count % 2];
   }
   all.final_normed = reals->Take(tokens * width.hidden);
   all.final_inverse_rms = reals->Take(tokens);
@@ -81,9 +83,9 @@ Activations Plan(const ModelConfig& config, int64_t tokens, bool training, Plann
 
 }  // namespace
 
-Result<Activations> Activations::Create(const ModelConfig& config, int64_t tokens, bool training,
+Result<Activations> Activations::Create(const ModelConfig& config, int64_t tokens, Kept kept,
                                         Backend* backend) {
-  const ActivationSizes sizes = SizesOfActivations(config, tokens, training);
+  const ActivationSizes sizes = SizesOfActivations(config, tokens, kept);
   Reals memory;
   GYRE_RETURN_IF_ERROR(ToStatus(backend->Allocate(sizes.reals, &memory)));
   Narrows narrow_memory;
@@ -93,16 +95,16 @@ Result<Activations> Activations::Create(const ModelConfig& config, int64_t token
   }
   Planner<Real> reals(memory);
   Planner<Narrow> narrows(narrow_memory);
-  Activations all = Plan(config, tokens, training, &reals, &narrows);
+  Activations all = Plan(config, tokens, kept, &reals, &narrows);
   all.memory = memory;
   all.narrow_memory = narrow_memory;
   return all;
 }
 
-ActivationSizes SizesOfActivations(const ModelConfig& config, int64_t tokens, bool training) {
+ActivationSizes SizesOfActivations(const ModelConfig& config, int64_t tokens, Kept kept) {
   Planner<Real> reals({});
   Planner<Narrow> narrows({});
-  Plan(config, tokens, training, &reals, &narrows);
+  Plan(config, tokens, kept, &reals, &narrows);
   return {reals.size(), narrows.size()};
 }
 

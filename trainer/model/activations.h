@@ -23,10 +23,12 @@ struct LayerActivations {
   Narrows gate_up;
 };
 
+/// What a forward pass leaves behind: nothing (all layers share one set, and x alternates between
+/// two places), each layer's x alone (they share the rest, which is computed again), or everything.
+enum class Kept { kNothing, kInputs, kEverything };
+
 struct Activations {
-  /// With `training`, each layer keeps its own for the backward pass; without, all layers share one
-  /// set, and x alternates between two places.
-  static Result<Activations> Create(const ModelConfig& config, int64_t tokens, bool training,
+  static Result<Activations> Create(const ModelConfig& config, int64_t tokens, Kept kept,
                                     Backend* backend);
 
   Reals memory;  // the allocations; whoever holds this frees them
@@ -36,7 +38,7 @@ struct Activations {
   Reals final_normed, final_inverse_rms;  // (N, C), (N)
   Reals nll;                              // (N)
   Reals scalar;                           // (1)
-  // Gradients; training only.
+  // Gradients; unless nothing is kept.
   Reals d_residual, d_final_normed;  // (N, C)
   Narrows d_qkv, d_attention;        // as the activations they belong to
 };
@@ -45,7 +47,7 @@ struct Activations {
 struct ActivationSizes {
   int64_t reals = 0, narrows = 0;
 };
-ActivationSizes SizesOfActivations(const ModelConfig& config, int64_t tokens, bool training);
+ActivationSizes SizesOfActivations(const ModelConfig& config, int64_t tokens, Kept kept);
 
 Status ToStatus(const BackendError& error);
 

@@ -8,19 +8,21 @@ namespace gyre {
 
 Result<std::unique_ptr<Model>> Model::Create(const ModelConfig& config,
                                              std::vector<LayerPosition> positions, Backend* backend,
-                                             int max_rows, int max_length, bool training) {
-  return Decoder::Create(config, std::move(positions), backend, max_rows, max_length, training);
+                                             int max_rows, int max_length, bool training,
+                                             bool recompute) {
+  const Kept kept = !training ? Kept::kNothing : recompute ? Kept::kInputs : Kept::kEverything;
+  return Decoder::Create(config, std::move(positions), backend, max_rows, max_length, kept);
 }
 
 Result<std::unique_ptr<Model>> Decoder::Create(const ModelConfig& config,
                                                std::vector<LayerPosition> positions,
                                                Backend* backend, int max_rows, int max_length,
-                                               bool training) {
+                                               Kept kept) {
   if (max_rows < 1 || max_length < 1 || int64_t{max_rows} * max_length > INT32_MAX) {
     return InvalidArgument("a batch of " + std::to_string(max_rows) + " rows of " +
                            std::to_string(max_length) + " tokens is not possible");
   }
-  std::unique_ptr<Decoder> model(new Decoder(config, backend, max_rows, max_length, training));
+  std::unique_ptr<Decoder> model(new Decoder(config, backend, max_rows, max_length, kept));
   GYRE_ASSIGN_OR_RETURN(model->layout_, ParameterLayout::Create(config));
   GYRE_RETURN_IF_ERROR(model->CheckPositions(positions));
   for (const Parameter& parameter : model->layout_.parameters) {
@@ -55,12 +57,12 @@ Status Decoder::CheckPositions(const std::vector<LayerPosition>& positions) cons
 }
 
 Decoder::Decoder(const ModelConfig& config, Backend* backend, int max_rows, int max_length,
-                 bool training)
+                 Kept kept)
     : config_(config),
       backend_(backend),
       max_rows_(max_rows),
       max_length_(max_length),
-      training_(training) {}
+      kept_(kept) {}
 
 Decoder::~Decoder() {
   for (const Reals place :
@@ -74,12 +76,12 @@ Decoder::~Decoder() {
 Status Decoder::Allocate() {
   const int64_t tokens = int64_t{max_rows_} * max_length_;
   GYRE_RETURN_IF_ERROR(ToStatus(backend_->Allocate(layout_.total, &weights_)));
-  if (training_) {
+  if (kept_ != Kept::kNothing) {
     for (Reals* place : {&gradients_, &first_moments_, &second_moments_}) {
       GYRE_RETURN_IF_ERROR(ToStatus(backend_->Allocate(layout_.total, place)));
     }
   }
-  GYRE_ASSIGN_OR_RETURN(activations_, Activations::Create(config_, tokens, training_, backend_));
+  GYRE_ASSIGN_OR_RETURN(activations_, Activations::Create(config_, tokens, kept_, backend_));
   GYRE_RETURN_IF_ERROR(ToStatus(backend_->Allocate(3 * tokens, &ids_memory_)));
   ids_ = ids_memory_;
   targets_ = ids_memory_.At(tokens);
@@ -125,6 +127,8 @@ void Decoder::ForwardLayer(size_t l) const {
 
 // d_residual holds the gradient of the layer's output, and afterwards that of its input.
 void Decoder::BackwardLayer(size_t l) const {
+  // What the last layer computed is still there.
+  if (kept_ == Kept::kInputs && l + 1 < layers_.size()) ForwardLayer(l);
   const LayerOps ops = OpsOf(l);
   const LayerOffsets& at = layout_.layers[l];
   const Activations& a = activations_;
@@ -142,7 +146,7 @@ void Decoder::BackwardLayer(size_t l) const {
 }
 
 Result<double> Decoder::ForwardBackward(const Batch& batch) {
-  if (!training_) return FailedPrecondition("this model was not made for training");
+  if (kept_ == Kept::kNothing) return FailedPrecondition("this model was not made for training");
   GYRE_RETURN_IF_ERROR(CheckBatch(batch));
   state_is_zero_ = false;
   Upload(batch);
@@ -223,7 +227,7 @@ Result<ForwardTrace> Decoder::Trace(const Batch& batch, std::span<const int> pla
 
 Result<double> Decoder::OptimizerStep(const OptimizerConfig& optimizer, double lr, int64_t step,
                                       int64_t target_count) {
-  if (!training_) return FailedPrecondition("this model was not made for training");
+  if (kept_ == Kept::kNothing) return FailedPrecondition("this model was not made for training");
   if (optimizer.name != "adamw") {
     return InvalidArgument("train.optimizer.name: '" + optimizer.name + "' is not adamw");
   }
@@ -260,7 +264,7 @@ Result<double> Decoder::OptimizerStep(const OptimizerConfig& optimizer, double l
 }
 
 Status Decoder::ZeroGradients() {
-  if (!training_) return FailedPrecondition("this model was not made for training");
+  if (kept_ == Kept::kNothing) return FailedPrecondition("this model was not made for training");
   backend_->Zero(gradients_, layout_.total);
   return OkStatus();
 }

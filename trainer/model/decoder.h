@@ -17,7 +17,7 @@ class Decoder : public Model {
   static Result<std::unique_ptr<Model>> Create(const ModelConfig& config,
                                                std::vector<LayerPosition> positions,
                                                Backend* backend, int max_rows, int max_length,
-                                               bool training);
+                                               Kept kept);
   ~Decoder() override;
 
   Status SetPositions(const std::vector<LayerPosition>& positions) override;
@@ -48,7 +48,7 @@ class Decoder : public Model {
     Mlp mlp;
   };
 
-  Decoder(const ModelConfig& config, Backend* backend, int max_rows, int max_length, bool training);
+  Decoder(const ModelConfig& config, Backend* backend, int max_rows, int max_length, Kept kept);
   Status Allocate();
   Status CheckPositions(const std::vector<LayerPosition>& positions) const;
   Status Locate(TensorKind kind, const std::string& name, size_t values, Reals* place) const;
@@ -74,7 +74,7 @@ class Decoder : public Model {
   const ModelConfig config_;
   Backend* const backend_;
   const int max_rows_, max_length_;
-  const bool training_;
+  const Kept kept_;
   ParameterLayout layout_;
   std::vector<Tensor> tensors_;
   Reals weights_, gradients_, first_moments_, second_moments_;  // (layout_.total) each

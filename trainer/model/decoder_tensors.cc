@@ -42,7 +42,7 @@ Status Decoder::InitializeWeights(uint64_t seed) {
     }
   }
   // What Allocate gave is zeros, and writing them once more would bring its memory into being.
-  if (!training_ || state_is_zero_) return OkStatus();
+  if (kept_ == Kept::kNothing || state_is_zero_) return OkStatus();
   state_is_zero_ = true;
   for (const Reals place : {gradients_, first_moments_, second_moments_}) {
     backend_->Zero(place, layout_.total);

@@ -18,8 +18,8 @@ int64_t NarrowBytes(const TrainConfig& train) {
   return train.precision == "bf16" ? sizeof(uint16_t) : kFloat;
 }
 
-int64_t ActivationBytes(const JobConfig& config, int64_t tokens, bool training) {
-  const ActivationSizes sizes = SizesOfActivations(config.model, tokens, training);
+int64_t ActivationBytes(const JobConfig& config, int64_t tokens, Kept kept) {
+  const ActivationSizes sizes = SizesOfActivations(config.model, tokens, kept);
   return sizes.reals * kFloat + sizes.narrows * NarrowBytes(config.train);
 }
 
@@ -81,7 +81,7 @@ int64_t EvaluationBytes(const JobConfig& config, int64_t tokens, int threads) {
     if (context < 1 || context == config.data.context) continue;
     const int64_t rows = std::max<int64_t>(tokens / context, 1);
     const int64_t model = ParameterCount(config.model) * kFloat +
-                          ActivationBytes(config, rows * context, /*training=*/false);
+                          ActivationBytes(config, rows * context, Kept::kNothing);
     const int64_t workspace = WorkspaceBytes(config, context, threads);
     most = std::max(most, model + TableBytes(config.model, context, rows * context) +
                               std::max<int64_t>(workspace - trained, 0));
@@ -96,7 +96,8 @@ MemoryEstimate EstimateMemory(const JobConfig& config, int threads) {
   MemoryEstimate estimate;
   estimate.weights = estimate.gradients = ParameterCount(config.model) * kFloat;
   estimate.optimizer = 2 * estimate.weights;
-  estimate.activations = ActivationBytes(config, tokens, /*training=*/true);
+  estimate.activations = ActivationBytes(
+      config, tokens, config.train.recompute == "layers" ? Kept::kInputs : Kept::kEverything);
   threads = std::max(threads, 1);
   estimate.evaluation = EvaluationBytes(config, tokens, threads);
   estimate.program =

@@ -41,11 +41,12 @@ enum class TensorKind { kWeight, kGradient, kFirstMoment, kSecondMoment };
 class Model {
  public:
   /// `max_rows` x `max_length` bounds every batch. `training` false plans no gradients and no
-  /// moments.
+  /// moments. `recompute`: of each layer only what goes in is kept for the way back; the rest is
+  /// computed again, with the same bits.
   static Result<std::unique_ptr<Model>> Create(const ModelConfig& config,
                                                std::vector<LayerPosition> positions,
                                                Backend* backend, int max_rows, int max_length,
-                                               bool training);
+                                               bool training, bool recompute = false);
   virtual ~Model() = default;
 
   /// From now on tokens stand where `positions` says; weights and moments stay. INVALID_ARGUMENT:

@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "trainer/backend/create_backend.h"
+#include "trainer/model/activations.h"
 
 namespace gyre {
 namespace {
@@ -130,6 +131,28 @@ TEST(Model, MatricesHaveTheStandardDeviationAskedFor) {
 
 Made MakeIn(Precision precision, int threads = 1, bool training = true) {
   return Make(Small(), threads, training, 4, 80, {}, UsablePrecision("cpu", precision));
+}
+
+TEST(Model, RecomputedLayersGiveTheSameBitsAndTakeLessMemory) {
+  ModelConfig config = Small();
+  config.num_hidden_layers = 3;
+  config.qk_norm = true;
+  const Made kept = Make(config);
+  Made again{*CreateBackend("cpu", 1), nullptr};
+  again.model =
+      *Model::Create(config, *ResolvePositions({}, config, 80), again.backend.get(), 4, 80,
+                     /*training=*/true, /*recompute=*/true);
+  ASSERT_TRUE(again->InitializeWeights(1).ok());
+  TrainSteps(kept, 2);
+  TrainSteps(again, 2);
+  for (const TensorKind kind : {TensorKind::kWeight, TensorKind::kGradient}) {
+    EXPECT_EQ(All(kept, kind), All(again, kind));
+  }
+  const auto numbers = [&](Kept how) {
+    const ActivationSizes sizes = SizesOfActivations(config, 320, how);
+    return sizes.reals + sizes.narrows;
+  };
+  EXPECT_LT(numbers(Kept::kInputs), numbers(Kept::kEverything) * 6 / 10);
 }
 
 constexpr Precision kPrecisions[] = {Precision::kFloat32, Precision::kBf16};
