@@ -7,6 +7,7 @@
 #include "trainer/arguments.h"
 #include "trainer/commands.h"
 #include "trainer/job_file.h"
+#include "trainer/ranks.h"
 #include "trainer/trainer.h"
 
 namespace gyre {
@@ -42,6 +43,23 @@ class PrintingObserver : public TrainObserver {
   std::ostream* const out_;
 };
 
+Result<RankOptions> PlaceAmongRanks(const Arguments& arguments) {
+  RankOptions place;
+  GYRE_ASSIGN_OR_RETURN(place.world, arguments.Number("--world", 1, 1));
+  GYRE_ASSIGN_OR_RETURN(place.rank, arguments.Number("--rank", 0, 0));
+  place.folder = arguments.Flag("--rendezvous", "");
+  if (place.rank >= place.world) {
+    return InvalidArgument("--rank must be below --world, which is " + std::to_string(place.world) +
+                           ", and is " + std::to_string(place.rank));
+  }
+  if (place.world > 1 && place.folder.empty()) {
+    return InvalidArgument(
+        "--world needs --rendezvous: a folder, new for each start, in which the ranks find each "
+        "other");
+  }
+  return place;
+}
+
 Result<int> Run(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   if (arguments.words.size() != 1) return InvalidArgument("train needs one JOB.json");
   TrainOptions options;
@@ -49,10 +67,13 @@ Result<int> Run(const Arguments& arguments, std::ostream& out, std::ostream& err
   options.resume_from = arguments.Flag("--resume", "");
   options.backend = arguments.Flag("--backend", kDefaultBackend);
   GYRE_ASSIGN_OR_RETURN(options.threads, arguments.Number("--threads", 1, 1));
+  GYRE_ASSIGN_OR_RETURN(const RankOptions place, PlaceAmongRanks(arguments));
   GYRE_ASSIGN_OR_RETURN(
       const TrainerJob job,
       ReadJobFile(arguments.words[0], options.home, [](const std::string& s) { LogInfo(s); }));
   std::signal(SIGINT, Interrupt);
+  GYRE_ASSIGN_OR_RETURN(const auto ranks, MeetRanks(job, options, place));
+  options.ranks = ranks.get();
   PrintingObserver observer(&out);
   GYRE_ASSIGN_OR_RETURN(const TrainOutcome outcome, Train(job, options, observer, interrupted));
   char line[160];
@@ -64,6 +85,7 @@ Result<int> Run(const Arguments& arguments, std::ostream& out, std::ostream& err
                 static_cast<double>(outcome.peak_memory_bytes) / (1 << 20));
   LogInfo(line);
   if (!outcome.stopped) return 0;
+  if (place.rank > 0) return 130;
   err << "stopped; to go on: gyre-trainer train " << arguments.words[0] << " --resume "
       << observer.last << "\n";
   return 130;
@@ -72,7 +94,8 @@ Result<int> Run(const Arguments& arguments, std::ostream& out, std::ostream& err
 }  // namespace
 
 int TrainCommand(const std::vector<std::string>& words, std::ostream& out, std::ostream& err) {
-  const auto arguments = Arguments::Parse(words, {"--home", "--resume", "--threads", "--backend"});
+  const auto arguments = Arguments::Parse(
+      words, {"--home", "--resume", "--threads", "--backend", "--rank", "--world", "--rendezvous"});
   if (!arguments.ok()) return ReportFailure(arguments.status(), err);
   const Result<int> code = Run(*arguments, out, err);
   return code.ok() ? *code : ReportFailure(code.status(), err);

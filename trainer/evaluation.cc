@@ -14,15 +14,34 @@ void AddTo(std::vector<LossSum>* buckets, const std::vector<int>& edges, int64_t
   ++bucket.targets;
 }
 
+Status SumOverRanks(const Ranks& ranks, LossSum* whole, LossBuckets* buckets) {
+  std::vector<LossSum*> sums = {whole};
+  if (buckets != nullptr) {
+    for (LossSum& bucket : buckets->by_position) sums.push_back(&bucket);
+    for (LossSum& bucket : buckets->by_document) sums.push_back(&bucket);
+  }
+  std::vector<double> values;
+  for (const LossSum* sum : sums) {
+    values.push_back(sum->nats);
+    values.push_back(static_cast<double>(sum->targets));
+  }
+  GYRE_RETURN_IF_ERROR(ranks.Sum(values));
+  for (size_t i = 0; i < sums.size(); ++i) {
+    *sums[i] = {values[2 * i], static_cast<int64_t>(values[2 * i + 1])};
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 Result<LossSum> EvaluateLoss(const Windows& windows, int64_t sample, int rows, Model* model,
-                             LossBuckets* buckets) {
+                             LossBuckets* buckets, const Ranks& ranks) {
+  const Ranks::Share share = ranks.ShareOf(sample);
   LossSum sum;
   Batch batch;
   std::vector<float> nll;
-  for (int64_t first = 0; first < sample; first += rows) {
-    const int now = static_cast<int>(std::min<int64_t>(rows, sample - first));
+  for (int64_t first = share.begin; first < share.end; first += rows) {
+    const int now = static_cast<int>(std::min<int64_t>(rows, share.end - first));
     GYRE_RETURN_IF_ERROR(windows.Fill(sample, first, now, &batch));
     nll.resize(batch.targets.size());
     GYRE_RETURN_IF_ERROR(model->Evaluate(batch, nll));
@@ -41,6 +60,7 @@ Result<LossSum> EvaluateLoss(const Windows& windows, int64_t sample, int rows, M
       AddTo(&buckets->by_document, buckets->document_edges, document, nll[i]);
     }
   }
+  GYRE_RETURN_IF_ERROR(SumOverRanks(ranks, &sum, buckets));
   return sum;
 }
 

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "trainer/data/windows.h"
 #include "trainer/model/model.h"
+#include "trainer/ranks.h"
 
 namespace gyre {
 
@@ -34,8 +35,8 @@ struct LossBuckets {
 
 /// Over `sample` evenly spaced windows (windows.count(): over the whole set), `rows` at a time. The
 /// sum runs in one order, in double precision; each target also counts in its `buckets`, which may
-/// be null.
+/// be null. Every rank evaluates its share of the windows and gets the sums of all.
 Result<LossSum> EvaluateLoss(const Windows& windows, int64_t sample, int rows, Model* model,
-                             LossBuckets* buckets = nullptr);
+                             LossBuckets* buckets = nullptr, const Ranks& ranks = {});
 
 }  // namespace gyre

@@ -13,11 +13,12 @@ namespace {
 
 class FinalEvaluation {
  public:
-  FinalEvaluation(const JobConfig& config, int micro_batch, int64_t tokens, Backend* backend,
-                  Model* trained, const PointSink& point)
+  FinalEvaluation(const JobConfig& config, int micro_batch, int64_t tokens, const Ranks& ranks,
+                  Backend* backend, Model* trained, const PointSink& point)
       : config_(config),
         micro_batch_(micro_batch),
         tokens_(tokens),
+        ranks_(ranks),
         backend_(backend),
         trained_(trained),
         point_(point) {}
@@ -53,8 +54,8 @@ class FinalEvaluation {
 
   Result<Losses> Evaluate(const Windows& windows, int rows, Model* model) const {
     Losses losses{{}, {config_.evaluate.positions, config_.evaluate.document_lengths}};
-    GYRE_ASSIGN_OR_RETURN(losses.whole,
-                          EvaluateLoss(windows, windows.count(), rows, model, &losses.buckets));
+    GYRE_ASSIGN_OR_RETURN(
+        losses.whole, EvaluateLoss(windows, windows.count(), rows, model, &losses.buckets, ranks_));
     return losses;
   }
 
@@ -80,7 +81,7 @@ class FinalEvaluation {
     const std::string at = "@" + std::to_string(context);
     Report(set, losses, context, at);
     point_(set.name + "/full_windows" + at, static_cast<double>(windows.full()));
-    if (windows.full() > 0) return;
+    if (windows.full() > 0 || !ranks_.speaks()) return;
     LogWarning("the validation set " + set.name + " has no document of " + std::to_string(context) +
                " tokens (the longest has " + std::to_string(windows.longest_document()) +
                "): its values " + at + " are of shorter windows");
@@ -119,6 +120,7 @@ class FinalEvaluation {
   const JobConfig& config_;
   const int micro_batch_;
   const int64_t tokens_;
+  const Ranks ranks_;
   Backend* const backend_;
   Model* const trained_;
   const PointSink& point_;
@@ -127,9 +129,9 @@ class FinalEvaluation {
 }  // namespace
 
 Status EvaluateAtTheEnd(const JobConfig& config, int micro_batch, int64_t tokens,
-                        const std::vector<ValidationSet>& sets, Backend* backend, Model* model,
-                        const PointSink& point) {
-  FinalEvaluation evaluation(config, micro_batch, tokens, backend, model, point);
+                        const std::vector<ValidationSet>& sets, const Ranks& ranks,
+                        Backend* backend, Model* model, const PointSink& point) {
+  FinalEvaluation evaluation(config, micro_batch, tokens, ranks, backend, model, point);
   GYRE_RETURN_IF_ERROR(evaluation.AtTrainingContext(sets));
   for (const int context : config.evaluate.contexts) {
     if (context == config.data.context) continue;

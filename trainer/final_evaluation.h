@@ -23,6 +23,7 @@
 #include "trainer/config/job_config.h"
 #include "trainer/data/windows.h"
 #include "trainer/model/model.h"
+#include "trainer/ranks.h"
 
 namespace gyre {
 
@@ -37,9 +38,9 @@ using PointSink = std::function<void(const std::string& metric, double value)>;
 /// `model` has the weights to evaluate, after `tokens`, and room for micro_batch rows of
 /// data.context. Another context C gets a model of its own for forward passes alone, of as many
 /// rows as keep within that number of tokens, and at least one; the encoding in force is resolved
-/// for C.
+/// for C. All ranks get all points.
 Status EvaluateAtTheEnd(const JobConfig& config, int micro_batch, int64_t tokens,
-                        const std::vector<ValidationSet>& sets, Backend* backend, Model* model,
-                        const PointSink& point);
+                        const std::vector<ValidationSet>& sets, const Ranks& ranks,
+                        Backend* backend, Model* model, const PointSink& point);
 
 }  // namespace gyre

@@ -31,13 +31,15 @@ Arithmetic Of(const std::string& backend) {
 
 }  // namespace
 
-Json Fingerprint(const std::string& backend, int threads) {
+Json Fingerprint(const std::string& backend, int threads, int ranks) {
   const Arithmetic arithmetic = Of(backend);
-  return {{"backend", CudaDeviceOf(backend) < 0 ? backend : "cuda"},
-          {"instruction_set", arithmetic.instruction_set},
-          {"threads", threads},
-          {"libraries", arithmetic.libraries},
-          {"numerics", kNumericsVersion}};
+  Json fingerprint = {{"backend", CudaDeviceOf(backend) < 0 ? backend : "cuda"},
+                      {"instruction_set", arithmetic.instruction_set},
+                      {"threads", threads},
+                      {"libraries", arithmetic.libraries},
+                      {"numerics", kNumericsVersion}};
+  if (ranks > 1) fingerprint["ranks"] = ranks;
+  return fingerprint;
 }
 
 }  // namespace gyre

@@ -18,8 +18,15 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"train", "JOB.json [--home DIR] [--resume HASH] [--threads N] [--backend cpu|reference]",
-     "train one job, printing its points", gyre::TrainCommand},
+    {"train",
+     "JOB.json [--home DIR] [--resume HASH] [--threads N] [--backend cpu|reference] "
+     "[--rank R --world W --rendezvous DIR]",
+     "train one job, printing its points; in W processes at once, each with a rank from 0 to W-1 "
+     "of its own\n      and the same folder DIR, new for each start, in which they find each "
+     "other:\n"
+     "        gyre-trainer train JOB.json --rank 0 --world 2 --rendezvous /tmp/ranks-1 &\n"
+     "        gyre-trainer train JOB.json --rank 1 --world 2 --rendezvous /tmp/ranks-1",
+     gyre::TrainCommand},
     {"serve", "", "train what a worker asks for, on standard input", gyre::ServeCommand},
     {"verify", "DIR... [--backend cpu|reference] [--threads N] [--precision float32|bf16]",
      "hold this build against a folder's recorded numbers", gyre::VerifyCommand},

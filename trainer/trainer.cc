@@ -23,6 +23,7 @@
 #include "trainer/model/memory_estimate.h"
 #include "trainer/model/model.h"
 #include "trainer/peak_memory.h"
+#include "trainer/ranks.h"
 #include "trainer/schedule.h"
 
 namespace gyre {
@@ -62,6 +63,11 @@ Result<std::unique_ptr<Dataset>> OpenDataset(const std::filesystem::path& home,
   return std::make_unique<Dataset>(std::move(dataset));
 }
 
+// What somebody has asked for between two steps.
+struct Wishes {
+  bool stop = false, checkpoint = false;
+};
+
 // What one update was like.
 struct Update {
   double loss = 0;           // nats per target of its batch
@@ -79,14 +85,21 @@ class Run {
  private:
   Run(const TrainerJob& job, const TrainOptions& options, TrainObserver* observer,
       TrainControl* control)
-      : job_(job), options_(options), observer_(observer), control_(control) {}
+      : job_(job),
+        options_(options),
+        observer_(observer),
+        control_(control),
+        ranks_(options.ranks) {}
 
   Status ChoosePrecision();
+  int MicroBatch() const;
   Status CheckRoom() const;
   Status OpenData();
   Status CreateModel();
   Status SwitchPositions();
   Status Start();
+  Wishes TakeWishes();
+  Status AddUp(double* nats, int64_t* targets);
   Result<Update> UpdateOnce();
   Status Report(const Update& update);
   Status Sample();
@@ -95,7 +108,7 @@ class Run {
   Result<bool> TryWrite(bool weights_only);
   void Progress(double loss);
   void Point(const std::string& metric, double value) {
-    observer_->OnPoint({metric, step_, tokens(), value});
+    if (ranks_.speaks()) observer_->OnPoint({metric, step_, tokens(), value});
   }
   int64_t tokens() const { return step_ * job_.config.train.batch_tokens; }
   TrainOutcome Outcome() const;
@@ -106,6 +119,8 @@ class Run {
   const TrainOptions& options_;
   TrainObserver* const observer_;
   TrainControl* const control_;
+  const Ranks ranks_;
+  Wishes agreed_;  // by the ranks, in the last update
   std::string key_;
   std::vector<std::unique_ptr<Dataset>> train_;
   std::unique_ptr<Batches> batches_;
@@ -143,9 +158,18 @@ Status Run::ChoosePrecision() {
   return OkStatus();
 }
 
+// Rows of one forward pass of this rank, which evaluates even where it has no rows to train on.
+int Run::MicroBatch() const {
+  const TrainConfig& train = job_.config.train;
+  const int64_t rows = train.batch_tokens / std::max(job_.config.data.context, 1);
+  const auto own = static_cast<int>(std::max<int64_t>(ranks_.ShareOf(rows).size(), 1));
+  return train.micro_batch > 0 ? std::min(train.micro_batch, own) : own;
+}
+
 Status Run::CheckRoom() const {
   JobConfig config = job_.config;
   config.train.precision = PrecisionName(precision_);
+  config.train.micro_batch = MicroBatch();
   return CheckMemory(EstimateMemory(config, options_.threads), AvailableMemoryBytes());
 }
 
@@ -173,8 +197,7 @@ Status Run::OpenData() {
 
 Status Run::CreateModel() {
   const JobConfig& config = job_.config;
-  const int rows = batches_->rows_per_step();
-  micro_batch_ = config.train.micro_batch > 0 ? std::min(config.train.micro_batch, rows) : rows;
+  micro_batch_ = MicroBatch();
   GYRE_ASSIGN_OR_RETURN(backend_, CreateBackend(options_.backend, options_.threads, precision_));
   GYRE_ASSIGN_OR_RETURN(auto positions,
                         ResolvePositions(config.position, config.model, config.data.context));
@@ -216,23 +239,46 @@ Status Run::Start() {
   return SwitchPositions();
 }
 
+// Alone, what was asked for until now; ranks do what they have agreed on, so that none waits for
+// one that has stopped.
+Wishes Run::TakeWishes() {
+  if (!ranks_.alone()) return std::exchange(agreed_, {});
+  return {control_->stop.load(), control_->checkpoint.exchange(false)};
+}
+
+// Over the ranks, in one sum: the losses, and what any of them was asked for.
+Status Run::AddUp(double* nats, int64_t* targets) {
+  if (ranks_.alone()) return OkStatus();
+  double sums[] = {*nats, static_cast<double>(*targets), control_->stop.load() ? 1.0 : 0.0,
+                   control_->checkpoint.exchange(false) ? 1.0 : 0.0};
+  GYRE_RETURN_IF_ERROR(ranks_.Sum(sums));
+  *nats = sums[0];
+  *targets = static_cast<int64_t>(sums[1]);
+  agreed_ = {sums[2] > 0, sums[3] > 0};
+  return OkStatus();
+}
+
 Result<Update> Run::UpdateOnce() {
   GYRE_RETURN_IF_ERROR(model_->ZeroGradients());
   double nats = 0;
   int64_t targets = 0;
-  for (int row = 0; row < batches_->rows_per_step(); row += micro_batch_) {
-    const int rows = std::min(micro_batch_, batches_->rows_per_step() - row);
+  const Ranks::Share share = ranks_.ShareOf(batches_->rows_per_step());
+  const auto end = static_cast<int>(share.end);
+  for (auto row = static_cast<int>(share.begin); row < end; row += micro_batch_) {
+    const int rows = std::min(micro_batch_, end - row);
     GYRE_RETURN_IF_ERROR(batches_->Fill(step_, row, rows, &batch_));
     GYRE_ASSIGN_OR_RETURN(const double sum, model_->ForwardBackward(batch_));
     nats += sum;
     targets += std::count_if(batch_.targets.begin(), batch_.targets.end(),
                              [](int32_t t) { return t >= 0; });
   }
+  GYRE_RETURN_IF_ERROR(AddUp(&nats, &targets));
   Update update;
   update.loss = nats / static_cast<double>(targets);
   update.learning_rate = LearningRate(job_.config.train, step_);
   update.gradient_norm = std::numeric_limits<double>::quiet_NaN();
   if (!std::isfinite(update.loss)) return update;
+  GYRE_RETURN_IF_ERROR(ranks_.SumGradients(model_.get()));
   GYRE_ASSIGN_OR_RETURN(
       update.gradient_norm,
       model_->OptimizerStep(job_.config.train.optimizer, update.learning_rate, step_, targets));
@@ -255,7 +301,8 @@ Status Run::Sample() {
   for (const ValidationSet& set : validation_) {
     const int64_t sample = set.windows->SampleCount(job_.config.evaluate.tokens);
     GYRE_ASSIGN_OR_RETURN(const LossSum sum,
-                          EvaluateLoss(*set.windows, sample, micro_batch_, model_.get()));
+                          EvaluateLoss(*set.windows, sample, micro_batch_, model_.get(),
+                                       /*buckets=*/nullptr, ranks_));
     Point(set.name + "/loss_sample", sum.nats / static_cast<double>(sum.targets));
   }
   return OkStatus();
@@ -276,7 +323,7 @@ Result<bool> Run::TryWrite(bool weights_only) {
 
 // Without room for it training goes on from memory: the next one may find room.
 Status Run::Checkpoint() {
-  if (checkpoint_step_ == step_) return OkStatus();
+  if (checkpoint_step_ == step_ || !ranks_.speaks()) return OkStatus();
   GYRE_ASSIGN_OR_RETURN(const bool written, TryWrite(/*weights_only=*/false));
   if (written) checkpoint_step_ = step_;
   return OkStatus();
@@ -284,6 +331,7 @@ Status Run::Checkpoint() {
 
 // However long it takes to find room. False: told to stop meanwhile.
 Result<bool> Run::SaveWeights() {
+  if (!ranks_.speaks()) return true;
   while (true) {
     GYRE_ASSIGN_OR_RETURN(const bool written, TryWrite(/*weights_only=*/true));
     if (written) return true;
@@ -297,7 +345,7 @@ Result<bool> Run::SaveWeights() {
 
 void Run::Progress(double loss) {
   const Millis now = Clock::Real().Now();
-  if (now - last_progress_ < kProgressInterval) return;
+  if (now - last_progress_ < kProgressInterval || !ranks_.speaks()) return;
   last_progress_ = now;
   observer_->OnProgress({step_, tokens(), Outcome().tokens_per_second, loss});
 }
@@ -330,9 +378,9 @@ Result<TrainOutcome> Run::Train() {
   GYRE_RETURN_IF_ERROR(Start());
   const int64_t steps = TotalSteps(job_.config.train);
   while (step_ < steps) {
-    const bool stop = control_->stop.load();
-    if (control_->checkpoint.exchange(false) || stop) GYRE_RETURN_IF_ERROR(Checkpoint());
-    if (stop) return Stopped();
+    const Wishes wishes = TakeWishes();
+    if (wishes.checkpoint || wishes.stop) GYRE_RETURN_IF_ERROR(Checkpoint());
+    if (wishes.stop) return Stopped();
     ++step_;
     GYRE_ASSIGN_OR_RETURN(const Update update, UpdateOnce());
     GYRE_RETURN_IF_ERROR(SwitchPositions());
@@ -341,16 +389,14 @@ Result<TrainOutcome> Run::Train() {
     if (CheckpointsAt(job_.config.train, step_)) GYRE_RETURN_IF_ERROR(Checkpoint());
   }
   GYRE_RETURN_IF_ERROR(EvaluateAtTheEnd(
-      job_.config, micro_batch_, tokens(), validation_, backend_.get(), model_.get(),
+      job_.config, micro_batch_, tokens(), validation_, ranks_, backend_.get(), model_.get(),
       [this](const std::string& metric, double value) { Point(metric, value); }));
   GYRE_ASSIGN_OR_RETURN(const bool saved, SaveWeights());
   return saved ? Outcome() : Stopped();
 }
 
-}  // namespace
-
-Result<TrainOutcome> Train(const TrainerJob& job, const TrainOptions& options,
-                           TrainObserver& observer, TrainControl& control) {
+Result<TrainOutcome> TrainAsOneRank(const TrainerJob& job, const TrainOptions& options,
+                                    TrainObserver& observer, TrainControl& control) {
   try {
     ResetPeakMemory();
     GYRE_ASSIGN_OR_RETURN(const auto run, Run::Create(job, options, &observer, &control));
@@ -358,6 +404,15 @@ Result<TrainOutcome> Train(const TrainerJob& job, const TrainOptions& options,
   } catch (const std::bad_alloc&) {  // thrown by the standard library's containers
     return ResourceExhausted("out of memory; a smaller train.micro_batch needs less");
   }
+}
+
+}  // namespace
+
+Result<TrainOutcome> Train(const TrainerJob& job, const TrainOptions& options,
+                           TrainObserver& observer, TrainControl& control) {
+  Result<TrainOutcome> outcome = TrainAsOneRank(job, options, observer, control);
+  if (!outcome.ok()) Ranks(options.ranks).Leave(outcome.status());
+  return outcome;
 }
 
 }  // namespace gyre

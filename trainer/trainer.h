@@ -14,6 +14,8 @@
 
 namespace gyre {
 
+class Communicator;  // trainer/collective/communicator.h
+
 struct PointValue {
   std::string metric;
   int64_t step = 0, tokens = 0;
@@ -66,6 +68,7 @@ struct TrainOptions {
   std::string resume_from;     // hash of a checkpoint, or empty
   int threads = 1;
   std::string backend = kDefaultBackend;
+  Communicator* ranks = nullptr;  // of a job on several devices; outlives the call
 };
 
 /// Trains the job to its budget. The same job gives the same points, bit for bit, however often it
@@ -77,12 +80,16 @@ struct TrainOptions {
 ///   what final_evaluation.h lists  at the end, from the whole sets
 /// A damaged checkpoint is DATA_LOSS, one of another job FAILED_PRECONDITION; a missing data set
 /// NOT_FOUND; out of memory RESOURCE_EXHAUSTED. A full disk is waited out (OnDiskFull).
+///
+/// With ranks (ranks.h), every rank is called with the same job and checkpoint, and all end alike;
+/// the observer of rank 0 alone is told anything. What one rank is told by its control, all do. A
+/// rank that fails leaves the others; theirs is then UNAVAILABLE, and says which rank and why.
 Result<TrainOutcome> Train(const TrainerJob& job, const TrainOptions& options,
                            TrainObserver& observer, TrainControl& control);
 
 /// What the bits of a result depend on beside the job: {"backend", "instruction_set", "threads",
-/// "libraries", "numerics"}; an attempt that trains in bf16 has {"precision": "bf16"} in its own
-/// too.
-Json Fingerprint(const std::string& backend, int threads);
+/// "libraries", "numerics"}, and "ranks" if there is more than one; an attempt that trains in bf16
+/// has {"precision": "bf16"} in its own too.
+Json Fingerprint(const std::string& backend, int threads, int ranks = 1);
 
 }  // namespace gyre

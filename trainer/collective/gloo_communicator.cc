@@ -79,7 +79,7 @@ class GlooCommunicator : public Communicator {
   explicit GlooCommunicator(std::unique_ptr<Rendezvous> rendezvous)
       : rendezvous_(std::move(rendezvous)),
         rank_(rendezvous_->options().rank),
-        size_(rendezvous_->options().ranks) {}
+        size_(rendezvous_->options().world) {}
   ~GlooCommunicator() override {
     const WithoutBrokenPipes guard;
     context_ = nullptr;

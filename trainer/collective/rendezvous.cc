@@ -54,14 +54,14 @@ bool IsLeft(const std::filesystem::path& path) {
 }  // namespace
 
 Result<std::unique_ptr<Rendezvous>> Rendezvous::Join(const RankOptions& options) {
-  if (options.ranks < 1 || options.rank < 0 || options.rank >= options.ranks) {
+  if (options.world < 1 || options.rank < 0 || options.rank >= options.world) {
     return InvalidArgument("there is no rank " + std::to_string(options.rank) + " of " +
-                           std::to_string(options.ranks) + "; they count from 0");
+                           std::to_string(options.world) + "; they count from 0");
   }
   GYRE_RETURN_IF_ERROR(MakeFolders(options.folder));
   std::unique_ptr<Rendezvous> rendezvous(new Rendezvous(options));
   GYRE_RETURN_IF_ERROR(rendezvous->TakeRank());
-  for (int rank = 0; rank < options.ranks; ++rank) {
+  for (int rank = 0; rank < options.world; ++rank) {
     GYRE_RETURN_IF_ERROR(rendezvous->AwaitRank(rank));
   }
   const std::string gone = rendezvous->WhoIsGone();
@@ -78,7 +78,7 @@ std::filesystem::path Rendezvous::PathOfRank(int rank) const {
 }
 
 Status Rendezvous::TakeRank() {
-  const std::string content = std::to_string(options_.ranks) + " ranks: " + options_.purpose;
+  const std::string content = std::to_string(options_.world) + " ranks: " + options_.purpose;
   const Status taken = WriteOnce(PathOfRank(options_.rank), content, &lock_);
   if (taken.code() != StatusCode::kAlreadyExists) return taken;
   return AlreadyExists(options_.folder.string() + " has had a " + RankName(options_.rank) +
@@ -112,7 +112,7 @@ Result<std::string> Rendezvous::Get(const std::string& name) const {
       return DeadlineExceeded("there was no " + name + " in " + options_.folder.string() +
                               " within " + std::to_string(waited.count() / 1000) +
                               " s; start every rank, from 0 to " +
-                              std::to_string(options_.ranks - 1));
+                              std::to_string(options_.world - 1));
     }
     if (!said && waited >= kPatience) {
       said = true;
@@ -133,7 +133,7 @@ std::string Rendezvous::Failure() const {
 }
 
 std::string Rendezvous::WhoIsGone() const {
-  for (int rank = 0; rank < options_.ranks; ++rank) {
+  for (int rank = 0; rank < options_.world; ++rank) {
     if (rank != options_.rank && IsLeft(PathOfRank(rank))) return RankName(rank) + " is gone";
   }
   return "";

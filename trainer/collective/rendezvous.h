@@ -22,7 +22,7 @@ namespace gyre {
 inline constexpr Millis kRankTimeout{15 * 60 * 1000};
 
 struct RankOptions {
-  int rank = 0, ranks = 1;
+  int rank = 0, world = 1;  // of how many
   std::filesystem::path folder;
   std::string purpose;  // the same for all ranks, else they do not go together; one line
   Millis timeout = kRankTimeout;

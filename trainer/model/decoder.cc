@@ -167,6 +167,13 @@ Result<double> Decoder::ForwardBackward(const Batch& batch) {
   return sum;
 }
 
+Status Decoder::SumGradients(Communicator& ranks) {
+  if (!training_) return FailedPrecondition("this model was not made for training");
+  state_is_zero_ = false;
+  backend_->AllReduce(gradients_, layout_.total, ranks);
+  return OkStatus();
+}
+
 Status Decoder::Evaluate(const Batch& batch, std::span<float> nll) {
   GYRE_RETURN_IF_ERROR(CheckBatch(batch));
   if (nll.size() != batch.tokens.size()) {

@@ -27,6 +27,7 @@ class Decoder : public Model {
   Status Save(TensorKind kind, const std::string& name, std::span<float> values) const override;
   Status ZeroGradients() override;
   Result<double> ForwardBackward(const Batch& batch) override;
+  Status SumGradients(Communicator& ranks) override;
   Status Evaluate(const Batch& batch, std::span<float> nll) override;
   Result<ForwardTrace> Trace(const Batch& batch, std::span<const int> places) override;
   Result<double> OptimizerStep(const OptimizerConfig& optimizer, double lr, int64_t step,

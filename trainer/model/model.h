@@ -68,6 +68,8 @@ class Model {
   /// Adds the gradient of the batch's summed negative log-likelihood to the gradients; returns that
   /// sum (nats).
   virtual Result<double> ForwardBackward(const Batch& batch) = 0;
+  /// Every rank's gradients become their sum.
+  virtual Status SumGradients(Communicator& ranks) = 0;
   /// Forward only: nll of every place (B, T), 0 where ignored.
   virtual Status Evaluate(const Batch& batch, std::span<float> nll) = 0;
   /// Forward only, looking inside; logits at `places`, each b * T + t.
