@@ -31,19 +31,19 @@ int64_t WorkspaceBytes(const JobConfig& config, int64_t context, int threads) {
   const int64_t hidden = model.hidden_size, inner = model.intermediate_size;
   const int64_t queries = narrow == kFloat ? 64 : 128;
   const int64_t scores = 2 * queries * (kFloat + copy), head = model.head_dim;
-  const int64_t attention = threads * context * (scores + head * (2 * kFloat + 4 * narrow));
+  const int64_t attention = threads * context * (scores + head * (2 * kFloat + 4 * narrow + copy));
   const int64_t rows = int64_t{128} * threads;
   const int64_t block = narrow == kFloat ? rows : 2 * rows;
   const int64_t width = (model.num_attention_heads + int64_t{2} * model.num_key_value_heads) * head;
   const int64_t qkv = width * hidden * narrow + block * (hidden + width) * narrow +
-                      rows * (hidden + width) * kFloat;
+                      rows * ((hidden + width) * kFloat + hidden * copy);
   const int64_t mlp = 3 * hidden * inner * narrow + block * (2 * hidden + 3 * inner) * narrow +
-                      rows * (hidden * (narrow + kFloat) + 2 * inner * narrow);
+                      rows * (hidden * (narrow + kFloat) + 2 * inner * narrow + inner * copy);
   const int64_t vocab = (int64_t{model.vocab_size} + 15) / 16 * 16;
   const int64_t padded = vocab == model.vocab_size ? 0 : kFloat;
   const int64_t logit_rows =
       threads * std::clamp<int64_t>((1 << 20) / std::max<int64_t>(vocab, 1), 64, 128);
-  const int64_t loss = vocab * hidden * (2 * narrow + padded) + block * hidden * narrow +
+  const int64_t loss = vocab * hidden * (2 * narrow + padded) + block * hidden * (narrow + copy) +
                        logit_rows * vocab * (kFloat + narrow + copy);
   return std::max({attention, qkv, mlp, loss});
 }

@@ -22,7 +22,7 @@ Subject CpuSubject(const CpuOptions& options) {
 std::vector<Subject> Subjects() {
   std::vector<Subject> subjects = {
       {"reference", Precision::kFloat32, [] { return CreateReferenceBackend(); }}};
-  for (const char* set : {"avx512_bf16", "avx512", "avx2", "baseline"}) {
+  for (const char* set : {"amx", "avx512_bf16", "avx512", "avx2", "baseline"}) {
     for (const Precision precision : {Precision::kFloat32, Precision::kBf16}) {
       for (const int threads : {1, 2, 3}) {
         subjects.push_back(

@@ -7,70 +7,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <cstring>
 
+#include "trainer/backend/cpu/attention_row.h"
+#include "trainer/backend/cpu/attention_tiles.h"
 #include "trainer/backend/cpu/operations.h"
 #include "trainer/backend/cpu/scratch.h"
 
 namespace gyre::cpu {
 namespace {
-
-// The queries [first, first + count) of one head of one row, and the keys [key, key + keys), among
-// which are all that they see; key is a multiple of kMost.
-template <typename Narrow>
-struct Block {
-  static constexpr int kMost = kQueryBlock<Narrow>;
-
-  int first = 0, count = 0;
-  int key = 0, keys = 0;
-  int64_t stride = 0;        // from one query's scores to the next one's
-  int first_visible[kMost];  // per query, counted from `key`
-};
-
-// Addresses of one row of the batch.
-class Row {
- public:
-  Row(const Attention& op, int row) : op_(op), first_token_(int64_t{row} * op.length) {}
-
-  int64_t stride() const { return int64_t{op_.heads + 2 * op_.kv_heads} * op_.head_dim; }
-  int64_t output_stride() const { return int64_t{op_.heads} * op_.head_dim; }
-  int64_t Query(int head, int place) const { return InQkv(head, place); }
-  int64_t Key(int key_head, int place) const { return InQkv(op_.heads + key_head, place); }
-  int64_t Value(int key_head, int place) const {
-    return InQkv(op_.heads + op_.kv_heads + key_head, place);
-  }
-  int64_t Output(int head, int place) const {
-    return (first_token_ + place) * output_stride() + int64_t{head} * op_.head_dim;
-  }
-  int64_t LogSumExp(int head, int place) const { return (first_token_ + place) * op_.heads + head; }
-
-  template <typename Narrow>
-  Block<Narrow> QueriesFrom(int first) const {
-    Block<Narrow> block;
-    block.first = first;
-    block.count = std::min(block.kMost, op_.length - first);
-    block.key = FirstKey(first) / block.kMost * block.kMost;  // never falls along the row
-    block.keys = first + block.count - block.key;
-    block.stride = ScoreStride(block.keys, op_.length);
-    for (int i = 0; i < block.count; ++i) {
-      block.first_visible[i] = FirstKey(first + i) - block.key;
-    }
-    return block;
-  }
-
- private:
-  int64_t InQkv(int head, int place) const {
-    return (first_token_ + place) * stride() + int64_t{head} * op_.head_dim;
-  }
-  int FirstKey(int place) const {
-    const int document = op_.document_starts ? Data(op_.document_starts)[first_token_ + place] : 0;
-    return std::max({0, document, op_.window > 0 ? place - op_.window + 1 : 0});
-  }
-
-  const Attention& op_;
-  const int64_t first_token_;
-};
 
 // One head on one thread.
 template <typename Narrow>
@@ -104,7 +49,7 @@ class Head {
   void Forward() {
     for (int first = 0; first < op_.length; first += kQueryBlock<Narrow>) {
       const Block block = row_.template QueriesFrom<Narrow>(first);
-      const ScoreBlock scores = Scores(block);
+      const ScoreBlock scores = Scores(op_, head_, block, scores_);
       MultiplyByRows(block, Queries(block), Key(block), scores_);
       device_.narrow.softmax(scores, probabilities_,
                              Data(op_.log_sum_exp) + row_.LogSumExp(head_, first), op_.heads);
@@ -125,26 +70,13 @@ class Head {
       MultiplyByRows(block, d_output, Value(block), d_scores_);
       device_.narrow.row_products(Data<Narrow>(op_.output) + at, Data<Narrow>(g.d_output) + at,
                                   block.count, op_.head_dim, row_.output_stride(), means_);
-      device_.narrow.softmax_backward(Scores(block), d_scores_, means_,
+      device_.narrow.softmax_backward(Scores(op_, head_, block, scores_), d_scores_, means_,
                                       Data(op_.log_sum_exp) + row_.LogSumExp(head_, first),
                                       op_.heads, probabilities_, d_narrow_);
       AddToKeys(block, probabilities_, d_output, d_values_);
       AddToKeys(block, d_narrow_, Queries(block), d_keys_);
       MultiplyKeys(block, d_narrow_, Key(block));
       StoreQueries(block, Data<Narrow>(g.d_qkv) + row_.Query(head_, first), row_.stride());
-    }
-  }
-
-  void ZeroKeys() {
-    std::fill_n(d_keys_, int64_t{op_.length} * op_.head_dim, 0.0f);
-    std::fill_n(d_values_, int64_t{op_.length} * op_.head_dim, 0.0f);
-  }
-  void StoreKeys(const AttentionGradients& g) {
-    for (int place = 0; place < op_.length; ++place) {
-      const int64_t from = int64_t{place} * op_.head_dim;
-      Narrow* to = Data<Narrow>(g.d_qkv);
-      device_.narrow.narrow(d_keys_ + from, op_.head_dim, to + row_.Key(key_head_, place));
-      device_.narrow.narrow(d_values_ + from, op_.head_dim, to + row_.Value(key_head_, place));
     }
   }
 
@@ -165,17 +97,6 @@ class Head {
   }
   const Narrow* Value(const Block<Narrow>& block) const {
     return head_values_ + int64_t{block.key} * op_.head_dim;
-  }
-
-  ScoreBlock Scores(const Block<Narrow>& block) const {
-    return {.scores = scores_,
-            .stride = block.stride,
-            .queries = block.count,
-            .keys = block.keys,
-            .first = block.first_visible,
-            .last = block.first - block.key,
-            .scale = static_cast<float>(1 / std::sqrt(op_.head_dim)),
-            .slope = op_.alibi_slopes ? Data(op_.alibi_slopes)[head_] : 0};
   }
 
   // Calls part(key, keys) for parts of the block's keys.
@@ -248,6 +169,49 @@ class Head {
   Narrow *const head_queries_, *const head_keys_, *const head_values_, *const d_output_;
 };
 
+// Of the heads that share a key and value head: gradients of those, which one thread adds up.
+template <typename Narrow>
+class KeySums {
+ public:
+  KeySums(const Attention& op, const AttentionScratch<Narrow>& scratch, int thread)
+      : op_(op), keys_(scratch.d_keys.Of(thread)), values_(scratch.d_values.Of(thread)) {}
+
+  void Zero() const {
+    std::fill_n(keys_, int64_t{op_.length} * op_.head_dim, 0.0f);
+    std::fill_n(values_, int64_t{op_.length} * op_.head_dim, 0.0f);
+  }
+  void Store(const NarrowDevice<Narrow>& device, int row, int key_head,
+             const AttentionGradients& g) const {
+    const Row places(op_, row);
+    Narrow* to = Data<Narrow>(g.d_qkv);
+    for (int place = 0; place < op_.length; ++place) {
+      const int64_t from = int64_t{place} * op_.head_dim;
+      device.narrow.narrow(keys_ + from, op_.head_dim, to + places.Key(key_head, place));
+      device.narrow.narrow(values_ + from, op_.head_dim, to + places.Value(key_head, place));
+    }
+  }
+
+ private:
+  const Attention& op_;
+  float *const keys_, *const values_;
+};
+
+// Calls work(head), with a Head or a TiledHead.
+template <typename Narrow, typename Work>
+void OnHead(NarrowDevice<Narrow>& device, const Attention& op,
+            const AttentionScratch<Narrow>& scratch, int row, int head, int thread,
+            const Work& work) {
+  if constexpr (std::is_same_v<Narrow, Bf16>) {
+    if (TiledHead::Fits(device, op)) {
+      TiledHead one(device, op, scratch, row, head, thread);
+      work(one);
+      return;
+    }
+  }
+  Head<Narrow> one(device, op, scratch, row, head, thread);
+  work(one);
+}
+
 // Calls item(row, head, thread) for all of rows x heads, on whichever thread is free.
 template <typename Item>
 void ForEachHead(Device& device, int rows, int heads, const Item& item) {
@@ -266,7 +230,7 @@ template <typename Narrow>
 void AttentionForward(NarrowDevice<Narrow>& device, const Attention& op) {
   const AttentionScratch<Narrow> scratch(device.workspace.Carve(), Shape(op), device.threads());
   ForEachHead(device, op.rows, op.heads, [&](int row, int head, int thread) {
-    Head<Narrow>(device, op, scratch, row, head, thread).Forward();
+    OnHead(device, op, scratch, row, head, thread, [](auto& one) { one.Forward(); });
   });
 }
 
@@ -276,12 +240,13 @@ void AttentionBackward(NarrowDevice<Narrow>& device, const Attention& op,
   const AttentionScratch<Narrow> scratch(device.workspace.Carve(), Shape(op), device.threads());
   const int group = op.heads / op.kv_heads;
   ForEachHead(device, op.rows, op.kv_heads, [&](int row, int key_head, int thread) {
+    const KeySums<Narrow> sums(op, scratch, thread);
+    sums.Zero();
     for (int i = 0; i < group; ++i) {
-      Head<Narrow> head(device, op, scratch, row, key_head * group + i, thread);
-      if (i == 0) head.ZeroKeys();
-      head.Backward(g);
-      if (i == group - 1) head.StoreKeys(g);
+      OnHead(device, op, scratch, row, key_head * group + i, thread,
+             [&](auto& one) { one.Backward(g); });
     }
+    sums.Store(device, row, key_head, g);
   });
 }
 

@@ -52,15 +52,14 @@ struct Allowed {
     const char* text = std::getenv("GYRE_INSTRUCTIONS");
     if (text == nullptr || *text == '\0') return {};
     const std::string name = text;
-    const std::string own = name == "amx" ? "avx512_bf16" : name;
-    if (SelectKernels(own) == nullptr) {
+    if (SelectKernels(name) == nullptr) {
       return {InvalidArgument("GYRE_INSTRUCTIONS=" + name +
                               " is not supported by this processor or not one of amx, avx512_bf16, "
                               "avx512, avx2, baseline"),
               ""};
     }
     cpu::LimitProducts(name);
-    return {OkStatus(), own};
+    return {OkStatus(), name};
   }
 };
 

@@ -18,7 +18,8 @@ namespace gyre {
 struct CpuOptions {
   int threads = 1;  // counts the caller's; with 1 none is ever started
   Precision precision = Precision::kFloat32;
-  /// Of our own loops: "avx512_bf16", "avx512", "avx2", "baseline", or empty: CpuInstructionSet().
+  /// Of our own loops: "amx", "avx512_bf16", "avx512", "avx2", "baseline", or empty:
+  /// CpuInstructionSet().
   std::string instruction_set;
 };
 

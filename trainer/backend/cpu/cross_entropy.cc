@@ -33,12 +33,12 @@ LogitRows Logits(NarrowDevice<Narrow>& device, const LinearCrossEntropy& op,
   return {logits, stride, rows.size(), op.vocab, Data(op.targets) + rows.begin};
 }
 
-// The rows of a block once Logits has been called for all of them.
-const float* NarrowX(const LinearCrossEntropy& op, const Scratch<float>&, Range block) {
-  return Data(op.x) + block.begin * op.hidden;
+// Rows of a block, from row `at` of it, once Logits has been called for them.
+const float* NarrowX(const LinearCrossEntropy& op, const Scratch<float>&, Range rows, int64_t) {
+  return Data(op.x) + rows.begin * op.hidden;
 }
-const Bf16* NarrowX(const LinearCrossEntropy&, const Scratch<Bf16>& scratch, Range) {
-  return scratch.x;
+const Bf16* NarrowX(const LinearCrossEntropy& op, const Scratch<Bf16>& scratch, Range, int64_t at) {
+  return scratch.x + at * op.hidden;
 }
 
 }  // namespace
@@ -70,6 +70,8 @@ void LinearCrossEntropyForwardBackward(NarrowDevice<Narrow>& device, const Linea
     device.Pack(forward, thread);
     device.Pack(backward, thread);
   });
+  const WeightGradient<Narrow> d_weight(device, op.vocab, stride, op.hidden, scratch.d_transposed,
+                                        scratch.packed_x);
   ForBlocks(
       device, op.tokens, LogitRowsPerThread(op.vocab), LogitRowsPerThread(op.vocab),
       [&](const BlockRows& mine, int) {
@@ -77,12 +79,12 @@ void LinearCrossEntropyForwardBackward(NarrowDevice<Narrow>& device, const Linea
         const LogitRows logits = Logits(device, op, scratch, forward, rows, mine.at);
         Narrow* d_logits = scratch.d_logits + mine.at * stride;
         device.narrow.cross_entropy_gradient(logits, d_logits, Data(op.nll) + rows.begin);
-        mine.Transpose(device, d_logits, stride, scratch.d_transposed);
+        d_weight.LeaveDy(mine, d_logits);
+        d_weight.LeaveX(mine, NarrowX(op, scratch, mine.rows, mine.at));
         MultiplyRows(device, rows.size(), d_logits, backward, Data(g.dx) + rows.begin * op.hidden);
       },
       [&](Range block, int thread) {
-        AddWeightGradient(device, thread, block.size(), op.vocab, op.hidden, scratch.d_transposed,
-                          NarrowX(op, scratch, block), Data(g.d_weight));
+        d_weight.Add(block.size(), thread, Data(g.d_weight), NarrowX(op, scratch, block, 0));
       });
 }
 

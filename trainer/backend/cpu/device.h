@@ -46,13 +46,39 @@ struct NarrowDevice : Device {
     }
   }
 
+  /// Whether products over k numbers with a packed matrix of n columns go by tiles.
+  bool Tiled(int64_t k, int64_t n) const {
+    return std::is_same_v<Narrow, Bf16> && kernels.tiles.available && k % kTileDepth == 0 &&
+           n % kLanes == 0;
+  }
+  void Multiply(const TileProduct<float>& product) const { kernels.tiles.multiply(product); }
+  void Multiply(const TileProduct<Bf16>& product) const {
+    kernels.tiles.multiply_to_narrow(product);
+  }
   template <typename In, typename Out>
   void Multiply(const MatrixProduct<In, Out>& product) {
     if (!cpu::Multiply(product)) product_failed.store(true, std::memory_order_relaxed);
   }
   void Pack(const PackedMatrix<Narrow>& matrix, int thread) {
+    if constexpr (std::is_same_v<Narrow, Bf16>) {
+      if (Tiled(matrix.k, matrix.n)) return PackTiles(matrix, thread);
+    }
     if (!cpu::Pack(matrix, thread, threads())) {
       product_failed.store(true, std::memory_order_relaxed);
+    }
+  }
+
+ private:
+  void PackTiles(const PackedMatrix<Bf16>& matrix, int thread) const {
+    const Range columns = Split({0, matrix.n}, threads(), thread, kTileStrip);
+    const Matrix<float>& from = matrix.source;
+    Bf16* const to = matrix.packed + columns.begin * matrix.k;
+    if (from.layout == Layout::kRows) {
+      kernels.tiles.pack_float_rows(from.data + columns.begin, from.stride, matrix.k,
+                                    columns.size(), 0, matrix.k, to);
+    } else {
+      kernels.tiles.pack_float_columns(from.data + columns.begin * from.stride, from.stride,
+                                       columns.size(), matrix.k, to);
     }
   }
 };

@@ -1,7 +1,5 @@
 #include "trainer/backend/cpu/linear.h"
 
-#include <cstring>
-
 #include "trainer/backend/cpu/operations.h"
 #include "trainer/backend/cpu/scratch.h"
 
@@ -27,11 +25,9 @@ void LinearResidualForward(NarrowDevice<Narrow>& device, const LinearResidual& o
   const auto form = ForwardForm(Data(op.weight), op.outputs, op.inputs, scratch.weight);
   device.pool.Run([&](int thread) { device.Pack(form, thread); });
   ForRows(device, op.tokens, [&](Range rows, int) {
-    float* y = Data(op.y) + rows.begin * op.outputs;
-    std::memcpy(y, Data(op.residual) + rows.begin * op.outputs,
-                static_cast<size_t>(rows.size() * op.outputs) * sizeof(float));
-    MultiplyRows(device, rows.size(), Data<Narrow>(op.x) + rows.begin * op.inputs, form, y,
-                 /*add=*/true);
+    const int64_t at = rows.begin * op.outputs;
+    MultiplyRows(device, rows.size(), Data<Narrow>(op.x) + rows.begin * op.inputs, form,
+                 Data(op.y) + at, Data(op.residual) + at);
   });
 }
 
@@ -42,19 +38,21 @@ void LinearResidualBackward(NarrowDevice<Narrow>& device, const LinearResidual& 
                                       device.threads());
   const auto form = BackwardForm(Data(op.weight), op.outputs, op.inputs, scratch.weight);
   device.pool.Run([&](int thread) { device.Pack(form, thread); });
+  const WeightGradient<Narrow> d_weight(device, op.outputs, op.outputs, op.inputs,
+                                        scratch.dy_transposed, scratch.x);
   ForBlocks(
-      device, op.tokens, kBlockRows<Narrow>, kRowsPerThread,
+      device, op.tokens, kBlockRows<Narrow>, kRowsPerThread<Narrow>,
       [&](const BlockRows& mine, int thread) {
         const Range rows = mine.rows;
         const Narrow* dy = device.Narrowed(Data(g.dy) + rows.begin * op.outputs,
                                            rows.size() * op.outputs, scratch.dy.Of(thread));
-        mine.Transpose(device, dy, op.outputs, scratch.dy_transposed);
+        d_weight.LeaveDy(mine, dy);
+        d_weight.LeaveX(mine, Data<Narrow>(op.x) + rows.begin * op.inputs);
         MultiplyRows(device, rows.size(), dy, form, Data<Narrow>(g.dx) + rows.begin * op.inputs);
       },
       [&](Range block, int thread) {
-        AddWeightGradient(device, thread, block.size(), op.outputs, op.inputs,
-                          scratch.dy_transposed, Data<Narrow>(op.x) + block.begin * op.inputs,
-                          Data(g.d_weight));
+        d_weight.Add(block.size(), thread, Data(g.d_weight),
+                     Data<Narrow>(op.x) + block.begin * op.inputs);
       });
 }
 

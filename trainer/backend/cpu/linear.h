@@ -18,10 +18,21 @@ PackedMatrix<Narrow> BackwardForm(const float* weight, int64_t outputs, int64_t 
   return {outputs, inputs, {weight, inputs, Layout::kRows}, packed};
 }
 
-/// Assigns y (rows, n) = x (rows, k) b, or adds it; on the calling thread.
+/// Assigns y (rows, n) = x (rows, k) b, or that and what is to be added (rows, n), which may be y;
+/// on the calling thread.
 template <typename Narrow, typename Out>
 void MultiplyRows(NarrowDevice<Narrow>& device, int64_t rows, const Narrow* x,
-                  const PackedMatrix<Narrow>& b, Out* y, bool add = false) {
+                  const PackedMatrix<Narrow>& b, Out* y, const Out* addend = nullptr) {
+  if constexpr (std::is_same_v<Narrow, Bf16>) {
+    if (device.Tiled(b.k, b.n)) {
+      TileProduct<Out> product{.m = rows, .n = b.n, .k = b.k, .a = x, .a_stride = b.k};
+      product.b = b.packed, product.c = y, product.c_stride = b.n;
+      if constexpr (std::is_same_v<Out, float>) product.addend = addend;
+      device.Multiply(product);
+      return;
+    }
+  }
+  if (addend != nullptr && addend != y) std::copy_n(addend, rows * b.n, y);
   device.Multiply(MatrixProduct<Narrow, Out>{.m = rows,
                                              .n = b.n,
                                              .k = b.k,
@@ -29,34 +40,16 @@ void MultiplyRows(NarrowDevice<Narrow>& device, int64_t rows, const Narrow* x,
                                              .b = {b.packed, 0, Layout::kPacked},
                                              .c = y,
                                              .c_stride = b.n,
-                                             .add = add});
-}
-
-/// Adds dy^T x to this thread's part of d_weight (outputs, inputs), given x (rows, inputs) and dy^T
-/// (outputs, rows).
-template <typename Narrow>
-void AddWeightGradient(NarrowDevice<Narrow>& device, int thread, int64_t rows, int64_t outputs,
-                       int64_t inputs, const Narrow* dy_transposed, const Narrow* x,
-                       float* d_weight) {
-  const Range mine = Split({0, outputs}, device.threads(), thread, kLanes);
-  if (mine.size() == 0) return;
-  device.Multiply(MatrixProduct<Narrow, float>{.m = mine.size(),
-                                               .n = inputs,
-                                               .k = rows,
-                                               .a = {dy_transposed + mine.begin * rows, rows},
-                                               .b = {x, inputs},
-                                               .c = d_weight + mine.begin * inputs,
-                                               .c_stride = inputs,
-                                               .add = true});
+                                             .add = addend != nullptr});
 }
 
 /// Calls part(rows, thread) for each thread's rows, some at a time.
-template <typename Part>
-void ForRows(Device& device, int64_t tokens, const Part& part) {
+template <typename Narrow, typename Part>
+void ForRows(NarrowDevice<Narrow>& device, int64_t tokens, const Part& part) {
   device.pool.Run([&](int thread) {
     const Range mine = Split({0, tokens}, device.threads(), thread);
-    for (int64_t n = mine.begin; n < mine.end; n += kRowsPerThread) {
-      part(Range{n, std::min(n + kRowsPerThread, mine.end)}, thread);
+    for (int64_t n = mine.begin; n < mine.end; n += kRowsPerThread<Narrow>) {
+      part(Range{n, std::min(n + kRowsPerThread<Narrow>, mine.end)}, thread);
     }
   });
 }
@@ -66,26 +59,20 @@ struct BlockRows {
   Range rows;
   int64_t at = 0;          // the first of them in the block
   int64_t block_size = 0;  // of all threads
-
-  /// y (columns, block_size) = x^T, at these rows of x (rows, columns).
-  template <typename Narrow>
-  void Transpose(const NarrowDevice<Narrow>& device, const Narrow* x, int64_t columns,
-                 Narrow* y) const {
-    device.narrow.transpose(x, columns, rows.size(), columns, y + at, block_size);
-  }
 };
 
 /// For one block of tokens after the other, block_rows for each thread: calls rows_part(rows,
 /// thread) with each thread's rows of the block, at most most_rows at a time; then, when all have
 /// returned, block_part(block, thread).
-template <typename RowsPart, typename BlockPart>
-void ForBlocks(Device& device, int64_t tokens, int64_t block_rows, int64_t most_rows,
+template <typename Narrow, typename RowsPart, typename BlockPart>
+void ForBlocks(NarrowDevice<Narrow>& device, int64_t tokens, int64_t block_rows, int64_t most_rows,
                const RowsPart& rows_part, const BlockPart& block_part) {
+  constexpr int64_t kGrain = std::is_same_v<Narrow, Bf16> ? kTileDepth : 1;
   const int threads = device.threads();
   for (int64_t n = 0; n < tokens; n += threads * block_rows) {
     const Range block{n, std::min(n + threads * block_rows, tokens)};
     device.pool.Run([&](int thread) {
-      const Range mine = Split(block, threads, thread);
+      const Range mine = Split(block, threads, thread, kGrain);
       for (int64_t m = mine.begin; m < mine.end; m += most_rows) {
         rows_part(BlockRows{{m, std::min(m + most_rows, mine.end)}, m - n, block.size()}, thread);
       }
@@ -93,6 +80,85 @@ void ForBlocks(Device& device, int64_t tokens, int64_t block_rows, int64_t most_
     device.pool.Run([&](int thread) { block_part(block, thread); });
   }
 }
+
+/// The gradient of a weight matrix (outputs, inputs): dy^T x is added to it once for each block of
+/// tokens, whose rows threads leave in dy_transposed (outputs, block) and x (block, inputs), which
+/// all share.
+template <typename Narrow>
+class WeightGradient {
+ public:
+  /// Rows of dy lie dy_stride apart, at least `outputs`; numbers in between are 0.
+  WeightGradient(NarrowDevice<Narrow>& device, int64_t outputs, int64_t dy_stride, int64_t inputs,
+                 Narrow* dy_transposed, Narrow* x)
+      : device_(device),
+        outputs_(outputs),
+        dy_stride_(dy_stride),
+        inputs_(inputs),
+        dy_(dy_transposed),
+        x_(x) {}
+
+  void LeaveDy(const BlockRows& mine, const Narrow* dy) const {
+    const int64_t rows = mine.rows.size();
+    if constexpr (std::is_same_v<Narrow, Bf16>) {
+      if (Tiled(mine.block_size)) {
+        device_.kernels.tiles.pack_transposed(dy, dy_stride_, rows, dy_stride_, mine.at,
+                                              mine.block_size, dy_);
+        return;
+      }
+    }
+    device_.narrow.transpose(dy, dy_stride_, rows, outputs_, dy_ + mine.at, mine.block_size);
+  }
+  /// Where x is to be computed, for LeaveX: among the others', or in `own`, which is given back
+  /// after LeaveX.
+  Narrow* PlaceOfX(const BlockRows& mine, Narrow* own) const {
+    return Tiled(mine.block_size) ? own : x_ + mine.at * inputs_;
+  }
+  void LeaveX(const BlockRows& mine, [[maybe_unused]] const Narrow* x) const {
+    if constexpr (std::is_same_v<Narrow, Bf16>) {
+      if (!Tiled(mine.block_size)) return;
+      device_.kernels.tiles.pack_rows(x, inputs_, mine.rows.size(), inputs_, mine.at,
+                                      mine.block_size, x_);
+    }
+  }
+  /// Adds this thread's part. Where no x has been left, it is `x`, or, with tiles, must be left.
+  void Add(int64_t block, int thread, float* d_weight, const Narrow* x = nullptr) const {
+    const bool tiled = Tiled(block);
+    const Range mine = Split({0, outputs_}, device_.threads(), thread, tiled ? kTileStrip : kLanes);
+    if (mine.size() == 0) return;
+    float* const sums = d_weight + mine.begin * inputs_;
+    const Narrow* const dy = dy_ + mine.begin * block;
+    if constexpr (std::is_same_v<Narrow, Bf16>) {
+      if (tiled) {
+        device_.Multiply(TileProduct<float>{.m = mine.size(),
+                                            .n = inputs_,
+                                            .k = block,
+                                            .a = dy,
+                                            .b = x_,
+                                            .c = sums,
+                                            .c_stride = inputs_,
+                                            .addend = sums});
+        return;
+      }
+    }
+    device_.Multiply(MatrixProduct<Narrow, float>{.m = mine.size(),
+                                                  .n = inputs_,
+                                                  .k = block,
+                                                  .a = {dy, block},
+                                                  .b = {x == nullptr ? x_ : x, inputs_},
+                                                  .c = sums,
+                                                  .c_stride = inputs_,
+                                                  .add = true});
+  }
+
+ private:
+  bool Tiled(int64_t block) const {
+    return device_.Tiled(block, inputs_) && dy_stride_ % kLanes == 0;
+  }
+
+  NarrowDevice<Narrow>& device_;
+  const int64_t outputs_, dy_stride_, inputs_;
+  Narrow *const dy_, *const x_;
+};
 
 /// Every thread's sums (count), to which it adds on its own.
 inline void ZeroSums(Device& device, const PerThread<float>& sums, int64_t count) {

@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include "trainer/backend/cpu/linear.h"
 #include "trainer/backend/cpu/operations.h"
 #include "trainer/backend/cpu/scratch.h"
@@ -33,17 +31,15 @@ void MlpForward(NarrowDevice<Narrow>& device, const Mlp& op) {
     device.Pack(down, thread);
   });
   ForRows(device, op.tokens, [&](Range rows, int thread) {
-    Narrow* normed = scratch.normed + thread * kRowsPerThread * op.hidden;
+    Narrow* normed = scratch.normed + thread * kRowsPerThread<Narrow> * op.hidden;
     Narrow* gate_up = scratch.gate_up.Of(thread);
-    Narrow* activated = scratch.activated + thread * kRowsPerThread * op.intermediate;
-    float* y = Data(op.y) + rows.begin * op.hidden;
+    Narrow* activated = scratch.activated + thread * kRowsPerThread<Narrow> * op.intermediate;
     device.narrow.normalize(Normed(op, rows), normed, Data(op.inverse_rms) + rows.begin);
     MultiplyRows(device, rows.size(), normed, weight, gate_up);
     device.narrow.activate(Activated(op, rows), gate_up,
                            Data<Narrow>(op.gate_up) + rows.begin * width, activated);
-    std::memcpy(y, Data(op.x) + rows.begin * op.hidden,
-                static_cast<size_t>(rows.size() * op.hidden) * sizeof(float));
-    MultiplyRows(device, rows.size(), activated, down, y, /*add=*/true);
+    const int64_t at = rows.begin * op.hidden;
+    MultiplyRows(device, rows.size(), activated, down, Data(op.y) + at, Data(op.x) + at);
   });
 }
 
@@ -58,35 +54,38 @@ void MlpBackward(NarrowDevice<Narrow>& device, const Mlp& op, const MlpGradients
     device.Pack(down, thread);
   });
   ZeroSums(device, scratch.sums, op.hidden);
+  const WeightGradient<Narrow> d_down(device, op.hidden, op.hidden, op.intermediate,
+                                      scratch.dy_transposed, scratch.activated);
+  const WeightGradient<Narrow> d_weight(device, width, width, op.hidden,
+                                        scratch.d_gate_up_transposed, scratch.normed);
   ForBlocks(
-      device, op.tokens, kBlockRows<Narrow>, kRowsPerThread,
+      device, op.tokens, kBlockRows<Narrow>, kRowsPerThread<Narrow>,
       [&](const BlockRows& mine, int thread) {
         const Range rows = mine.rows;
-        const int64_t at = mine.at;
-        Narrow* normed = scratch.normed + at * op.hidden;
-        Narrow* activated = scratch.activated + at * op.intermediate;
+        Narrow* normed = d_weight.PlaceOfX(mine, scratch.dy.Of(thread));
+        Narrow* activated = d_down.PlaceOfX(mine, scratch.own_activated.Of(thread));
         Narrow* d_gate_up = scratch.gate_up.Of(thread);
         float* d_normed = scratch.d_normed.Of(thread);
         float* d_residual = Data(g.d_residual) + rows.begin * op.hidden;
         const float* inverse_rms = Data(op.inverse_rms) + rows.begin;
         const Narrow* dy =
             device.Narrowed(d_residual, rows.size() * op.hidden, scratch.dy.Of(thread));
-        mine.Transpose(device, dy, op.hidden, scratch.dy_transposed);
+        d_down.LeaveDy(mine, dy);
         MultiplyRows(device, rows.size(), dy, down, activated);  // its gradient, for now
         device.narrow.activate_backward(Activated(op, rows),
                                         Data<Narrow>(op.gate_up) + rows.begin * width, activated,
                                         d_gate_up, activated);
-        mine.Transpose(device, d_gate_up, width, scratch.d_gate_up_transposed);
+        d_down.LeaveX(mine, activated);
+        d_weight.LeaveDy(mine, d_gate_up);
         device.narrow.normalize_again(Normed(op, rows), inverse_rms, normed);
+        d_weight.LeaveX(mine, normed);
         MultiplyRows(device, rows.size(), d_gate_up, weight, d_normed);
         device.kernels.normalize_backward_add(Normed(op, rows), inverse_rms, d_normed, d_residual,
                                               scratch.sums.Of(thread));
       },
       [&](Range block, int thread) {
-        AddWeightGradient(device, thread, block.size(), op.hidden, op.intermediate,
-                          scratch.dy_transposed, scratch.activated, Data(g.d_down));
-        AddWeightGradient(device, thread, block.size(), width, op.hidden,
-                          scratch.d_gate_up_transposed, scratch.normed, Data(g.d_weight));
+        d_down.Add(block.size(), thread, Data(g.d_down));
+        d_weight.Add(block.size(), thread, Data(g.d_weight));
       });
   AddSums(device, scratch.sums, 0, op.hidden, Data(g.d_norm_weight));
 }

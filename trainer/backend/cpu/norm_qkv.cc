@@ -85,7 +85,7 @@ void NormQkvForward(NarrowDevice<Narrow>& device, const NormQkv& op) {
   const auto weight = ForwardForm(Data(op.weight), width, op.hidden, scratch.weight);
   device.pool.Run([&](int thread) { device.Pack(weight, thread); });
   ForRows(device, op.rows * int64_t{op.length}, [&](Range rows, int thread) {
-    Narrow* normed = scratch.normed + thread * kRowsPerThread * op.hidden;
+    Narrow* normed = scratch.normed + thread * kRowsPerThread<Narrow> * op.hidden;
     Narrow* qkv = Data<Narrow>(op.qkv) + rows.begin * width;
     float* raw = device.Wide(qkv, scratch.raw.Of(thread));
     device.narrow.normalize(Normed(op, rows), normed, Data(op.inverse_rms) + rows.begin);
@@ -102,11 +102,13 @@ void NormQkvBackward(NarrowDevice<Narrow>& device, const NormQkv& op, const Norm
   const auto weight = BackwardForm(Data(op.weight), width, op.hidden, scratch.weight);
   device.pool.Run([&](int thread) { device.Pack(weight, thread); });
   ZeroSums(device, scratch.sums, op.hidden + 2 * op.head_dim);
+  const WeightGradient<Narrow> d_weight(device, width, width, op.hidden, scratch.d_transposed,
+                                        scratch.normed);
   ForBlocks(
-      device, op.rows * int64_t{op.length}, kBlockRows<Narrow>, kRowsPerThread,
+      device, op.rows * int64_t{op.length}, kBlockRows<Narrow>, kRowsPerThread<Narrow>,
       [&](const BlockRows& mine, int thread) {
         const Range rows = mine.rows;
-        Narrow* normed = scratch.normed + mine.at * op.hidden;
+        Narrow* normed = d_weight.PlaceOfX(mine, scratch.own_normed.Of(thread));
         Narrow* d_qkv = Data<Narrow>(g.d_qkv) + rows.begin * width;
         float* raw = device.Wide(d_qkv, scratch.raw.Of(thread));
         float* d_normed = scratch.d_normed.Of(thread);
@@ -117,16 +119,14 @@ void NormQkvBackward(NarrowDevice<Narrow>& device, const NormQkv& op, const Norm
           NormHeadsBackward(device, op, rows, raw, scratch.heads.Of(thread), sums + op.hidden);
         }
         const Narrow* d_raw = device.Narrowed(raw, rows.size() * width, d_qkv);
-        mine.Transpose(device, d_raw, width, scratch.d_transposed);
+        d_weight.LeaveDy(mine, d_raw);
         device.narrow.normalize_again(Normed(op, rows), inverse_rms, normed);
+        d_weight.LeaveX(mine, normed);
         MultiplyRows(device, rows.size(), d_raw, weight, d_normed);
         device.kernels.normalize_backward_add(Normed(op, rows), inverse_rms, d_normed,
                                               Data(g.dx) + rows.begin * op.hidden, sums);
       },
-      [&](Range block, int thread) {
-        AddWeightGradient(device, thread, block.size(), width, op.hidden, scratch.d_transposed,
-                          scratch.normed, Data(g.d_weight));
-      });
+      [&](Range block, int thread) { d_weight.Add(block.size(), thread, Data(g.d_weight)); });
   AddSums(device, scratch.sums, 0, op.hidden, Data(g.d_norm_weight));
   if (!op.q_norm) return;
   AddSums(device, scratch.sums, op.hidden, op.head_dim, Data(g.d_q_norm));

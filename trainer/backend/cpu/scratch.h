@@ -34,8 +34,11 @@ struct QkvScratch {
     weight = carver.Take<Narrow>(
         std::max(PackedSize(width, shape.hidden), PackedSize(shape.hidden, width)));
     normed = carver.Take<Narrow>(rows * shape.hidden);
-    d_normed = {&carver, threads, kRowsPerThread * shape.hidden};
-    raw = {&carver, threads, kRowsPerThread * width};
+    if constexpr (std::is_same_v<Narrow, Bf16>) {
+      own_normed = {&carver, threads, kRowsPerThread<Narrow> * shape.hidden};
+    }
+    d_normed = {&carver, threads, kRowsPerThread<Narrow> * shape.hidden};
+    raw = {&carver, threads, kRowsPerThread<Narrow> * width};
     d_transposed = carver.Take<Narrow>(rows * width);
     sums = {&carver, threads, shape.hidden + 2 * shape.head_dim};
     heads = {&carver, threads, width};
@@ -43,6 +46,7 @@ struct QkvScratch {
   }
   Narrow* weight;                  // packed
   Narrow* normed;                  // (rows, C)
+  PerThread<Narrow> own_normed;    // (kRowsPerThread, C), as gradients by tiles need it
   PerThread<float> d_normed, raw;  // (kRowsPerThread, C), (kRowsPerThread, (H + 2K) d)
   Narrow* d_transposed;            // ((H + 2K) d, rows)
   PerThread<float> sums;           // (C + 2d): gradients of norms
@@ -55,13 +59,17 @@ struct LinearScratch {
   LinearScratch(Carver carver, int inputs, int outputs, int threads) {
     weight =
         carver.Take<Narrow>(std::max(PackedSize(inputs, outputs), PackedSize(outputs, inputs)));
-    dy = {&carver, threads, kRowsPerThread * outputs};
+    dy = {&carver, threads, kRowsPerThread<Narrow> * outputs};
     dy_transposed = carver.Take<Narrow>(threads * kBlockRows<Narrow> * outputs);
+    if constexpr (std::is_same_v<Narrow, Bf16>) {
+      x = carver.Take<Narrow>(threads * kBlockRows<Narrow> * inputs);
+    }
     size = carver.size();
   }
   Narrow* weight;         // packed
   PerThread<Narrow> dy;   // (kRowsPerThread, outputs)
   Narrow* dy_transposed;  // (outputs, rows)
+  Narrow* x = nullptr;    // (rows, inputs), for gradients by tiles
   int64_t size = 0;
 };
 
@@ -74,12 +82,15 @@ struct MlpScratch {
     down = carver.Take<Narrow>(std::max(PackedSize(shape.hidden, shape.intermediate),
                                         PackedSize(shape.intermediate, shape.hidden)));
     normed = carver.Take<Narrow>(rows * shape.hidden);
-    dy = {&carver, threads, kRowsPerThread * shape.hidden};
+    dy = {&carver, threads, kRowsPerThread<Narrow> * shape.hidden};
     activated = carver.Take<Narrow>(rows * shape.intermediate);
+    if constexpr (std::is_same_v<Narrow, Bf16>) {
+      own_activated = {&carver, threads, kRowsPerThread<Narrow> * shape.intermediate};
+    }
     dy_transposed = carver.Take<Narrow>(rows * shape.hidden);
-    gate_up = {&carver, threads, kRowsPerThread * 2 * shape.intermediate};
+    gate_up = {&carver, threads, kRowsPerThread<Narrow> * 2 * shape.intermediate};
     d_gate_up_transposed = carver.Take<Narrow>(rows * 2 * shape.intermediate);
-    d_normed = {&carver, threads, kRowsPerThread * shape.hidden};
+    d_normed = {&carver, threads, kRowsPerThread<Narrow> * shape.hidden};
     sums = {&carver, threads, shape.hidden};
     size = carver.size();
   }
@@ -87,6 +98,7 @@ struct MlpScratch {
   Narrow* normed;                                // (rows, C)
   PerThread<Narrow> dy;                          // (kRowsPerThread, C)
   Narrow* activated;                             // (rows, I)
+  PerThread<Narrow> own_activated;               // (kRowsPerThread, I), for gradients by tiles
   PerThread<Narrow> gate_up;                     // (kRowsPerThread, 2I): or its gradient
   Narrow *dy_transposed, *d_gate_up_transposed;  // (C, rows), (2I, rows)
   PerThread<float> d_normed;                     // (kRowsPerThread, C)
@@ -120,6 +132,7 @@ struct AttentionScratch {
     for (PerThread<Narrow>* piece : {&head_queries, &head_keys, &head_values, &d_output}) {
       *piece = {&carver, threads, head};
     }
+    if constexpr (std::is_same_v<Narrow, Bf16>) key_rows = {&carver, threads, head};
     size = carver.size();
   }
   PerThread<float> scores, d_scores;                                 // (kQueryBlock, ScoreStride)
@@ -128,13 +141,14 @@ struct AttentionScratch {
   PerThread<float> queries;                                          // (kQueryBlock, d)
   PerThread<float> means;                                            // (kQueryBlock)
   PerThread<Narrow> head_queries, head_keys, head_values, d_output;  // (T, d)
+  PerThread<Narrow> key_rows;                                        // (T, d), for tiles
   int64_t size = 0;
 };
 
 /// Rows of logits that a thread works on at a time.
 inline int64_t LogitRowsPerThread(int vocab) {
   constexpr int64_t kLogits = int64_t{1} << 20, kFewest = 64;
-  return std::clamp(kLogits / std::max(vocab, 1), kFewest, kRowsPerThread);
+  return std::clamp(kLogits / std::max(vocab, 1), kFewest, kRowsPerThread<Narrow>);
 }
 
 template <typename Narrow>
@@ -148,6 +162,9 @@ struct CrossEntropyScratch {
     forward = carver.Take<Narrow>(PackedSize(shape.hidden, RoundUp(shape.vocab)));
     backward = carver.Take<Narrow>(PackedSize(RoundUp(shape.vocab), shape.hidden));
     x = carver.Take<Narrow>(rows * shape.hidden);
+    if constexpr (std::is_same_v<Narrow, Bf16>) {
+      packed_x = carver.Take<Narrow>(rows * shape.hidden);
+    }
     d_transposed = carver.Take<Narrow>(logit_count);
     logits = carver.Take<float>(logit_count);
     if constexpr (std::is_same_v<Narrow, float>) {
@@ -160,6 +177,7 @@ struct CrossEntropyScratch {
   float* padded = nullptr;     // (RoundUp(V), C), or none: the weights are as good
   Narrow *forward, *backward;  // packed
   Narrow* x;                   // (rows, C)
+  Narrow* packed_x = nullptr;  // (rows, C), for gradients by tiles
   float* logits;               // (rows, RoundUp(V))
   Narrow* d_logits;            // as logits
   Narrow* d_transposed;        // (RoundUp(V), rows)

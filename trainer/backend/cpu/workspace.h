@@ -13,6 +13,7 @@ namespace gyre::cpu {
 
 /// Operations go through their rows this many at a time for each thread, so that what lies between
 /// two products stays in its cache.
+template <typename Narrow>
 inline constexpr int64_t kRowsPerThread = 128;
 /// Gradients of weights are products over so many rows of each thread. They are read and written
 /// once for each: with few rows that takes longer than a product of Bf16 does.

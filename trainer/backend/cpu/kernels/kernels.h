@@ -83,6 +83,46 @@ inline constexpr int kLanes = 16;
 template <typename In, typename Out>
 struct MatrixProduct;
 
+/// c (m, n) = a b, or addend + a b, where k is a multiple of kTileDepth and n one of kLanes. b is
+/// packed in tiles, and so may a be, whose m then lacks at most kLanes - 1 of a multiple of kLanes.
+inline constexpr int kTileDepth = 32;
+template <typename Out>
+struct TileProduct {
+  int64_t m = 0, n = 0, k = 0;
+  const Bf16* a = nullptr;
+  int64_t a_stride = 0;  // between rows; 0: packed
+  const Bf16* b = nullptr;
+  int64_t b_depth = 0;  // of the matrix that was packed, if b is but rows of it; else k
+  Out* c = nullptr;
+  int64_t c_stride = 0;
+  const float* addend = nullptr;  // rows lie c_stride apart; may be c
+};
+
+/// Products of Bf16 on the processor's tiles (AMX), where it has them: 16 x 32 numbers each. In a
+/// packed matrix tiles lie as products take them: kTileStrip columns of b (or rows of a), then the
+/// next, and of each kTileDepth rows (or columns of a) after the other. Rows from `at` on of a
+/// matrix whose columns are a multiple of kTileStrip lie kTileStrip * at further.
+inline constexpr int kTileStrip = 32;
+struct TileKernels {
+  bool available = false;
+  /// Rows at .. at + rows - 1 of b (depth, columns) = x (rows, columns), whose rows lie `stride`
+  /// apart. `rows` and `at` are multiples of kTileDepth, `columns` of kLanes.
+  void (*pack_rows)(const Bf16* x, int64_t stride, int64_t rows, int64_t columns, int64_t at,
+                    int64_t depth, Bf16* b) = nullptr;
+  void (*pack_float_rows)(const float* x, int64_t stride, int64_t rows, int64_t columns, int64_t at,
+                          int64_t depth, Bf16* b) = nullptr;
+  /// As pack_rows, but columns at .. at + rows - 1 of a (columns, depth) = x^T.
+  void (*pack_transposed)(const Bf16* x, int64_t stride, int64_t rows, int64_t columns, int64_t at,
+                          int64_t depth, Bf16* a) = nullptr;
+  /// b (columns, rows) = x^T. `rows` is a multiple of kLanes, `columns` of kTileDepth.
+  void (*pack_columns)(const Bf16* x, int64_t stride, int64_t rows, int64_t columns,
+                       Bf16* b) = nullptr;
+  void (*pack_float_columns)(const float* x, int64_t stride, int64_t rows, int64_t columns,
+                             Bf16* b) = nullptr;
+  void (*multiply)(const TileProduct<float>& product) = nullptr;
+  void (*multiply_to_narrow)(const TileProduct<Bf16>& product) = nullptr;
+};
+
 /// Those whose results go into matrix products: Narrow is float or Bf16. Whatever is computed is
 /// computed in float; Bf16 is rounded to nearest, ties to even, a NaN stays one, and denormal
 /// numbers become zeros.
@@ -136,6 +176,7 @@ struct Kernels {
   const char* instruction_set = nullptr;
   NarrowKernels<float> to_float;
   NarrowKernels<Bf16> to_bf16;
+  TileKernels tiles;
 
   /// d_weight (n) is added to; dx (rows, n) is added to, or assigned, and then may be dy.
   void (*normalize_backward_add)(const NormRows& op, const float* inverse_rms, const float* dy,
@@ -171,5 +212,6 @@ void AddCrossEntropy(Kernels* kernels);
 void AddFlat(Kernels* kernels);
 void AddProduct(Kernels* kernels);
 void AddTranspose(Kernels* kernels);
+void AddTiles(Kernels* kernels);
 }  // namespace gyre::cpu::GYRE_INSTRUCTION_SET
 #endif

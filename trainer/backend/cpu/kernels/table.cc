@@ -17,6 +17,7 @@ Kernels Table() {
   AddFlat(&kernels);
   AddProduct(&kernels);
   AddTranspose(&kernels);
+  AddTiles(&kernels);
   return kernels;
 }
 

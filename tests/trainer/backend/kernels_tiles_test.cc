@@ -1,0 +1,149 @@
+// Products on tiles against sums in double precision, for every way in which their operands may lie
+// in memory and every kind of rest. What is random is seeded.
+
+#include "tests/trainer/backend/kernel_rows.h"
+
+namespace gyre::cpu {
+namespace {
+
+constexpr int64_t kGap = 7;  // between rows
+
+struct Sizes {
+  int64_t m, n, k;
+};
+constexpr Sizes kSizes[] = {{1, 16, 32},  {15, 48, 64}, {16, 32, 96},
+                            {17, 80, 32}, {45, 64, 64}, {100, 112, 160}};
+
+class TilesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!tiles_.available) GTEST_SKIP() << "this processor has no tiles";
+  }
+  const TileKernels& tiles_ = SupportedKernels().front()->tiles;
+};
+
+// A packed matrix must be wholly written, or a NaN shows.
+Guarded<Bf16> Unwritten(int64_t count) {
+  return Guarded<Bf16>(count).Fill([](int64_t) { return NAN; });
+}
+
+// A matrix (rows, columns) whose rows, or columns, lie in memory with gaps of infinities.
+template <typename T>
+struct Stored {
+  Stored(int64_t row_count, int64_t column_count, bool by_columns)
+      : rows(row_count),
+        columns(column_count),
+        turned(by_columns),
+        stride((turned ? rows : columns) + kGap),
+        numbers((turned ? columns : rows) * stride) {
+    std::mt19937 random(static_cast<unsigned>(rows * 1000 + columns));
+    std::uniform_real_distribution<double> number(-1, 1);
+    numbers.Fill([&](int64_t i) {
+      return i % stride < (turned ? rows : columns) ? number(random) : INFINITY;
+    });
+  }
+  double At(int64_t row, int64_t column) const {
+    Bf16 rounded;
+    Assign(numbers[turned ? column * stride + row : row * stride + column], &rounded);
+    return Value(rounded);
+  }
+  int64_t rows, columns;
+  bool turned;
+  int64_t stride;
+  Guarded<T> numbers;
+};
+
+template <typename A, typename B, typename Out>
+void ExpectProduct(const TileProduct<Out>& p, const Stored<A>& a, const Stored<B>& b,
+                   const Guarded<float>& addend, const Guarded<Out>& c) {
+  for (int64_t i = 0; i < p.m; ++i) {
+    for (int64_t j = 0; j < p.c_stride; ++j) {
+      const int64_t at = i * p.c_stride + j;
+      if (j >= p.n) {
+        ASSERT_TRUE(c.Untouched(at) || c[at] == addend[at]) << i << ", " << j;
+        continue;
+      }
+      double want = p.addend == nullptr ? 0 : addend[at];
+      for (int64_t l = 0; l < p.k; ++l) want += a.At(i, l) * b.At(l, j);
+      ASSERT_NO_FATAL_FAILURE(ExpectNear<Out>(c[at], want, 1e-5, "product")) << i << ", " << j;
+    }
+  }
+}
+
+// Of a, whose rows lie in memory, and b, packed.
+template <typename B>
+void CheckPackedB(const TileKernels& tiles, const Sizes& s, const Stored<B>& b,
+                  const Guarded<Bf16>& packed) {
+  const Stored<Bf16> a(s.m, s.k, false);
+  const int64_t stride = s.n + kGap;
+  const Guarded<float> addend = RandomNumbers<float>(s.m * stride);
+  Guarded<float> c(s.m * stride), sum(s.m * stride), in_place = addend;
+  Guarded<Bf16> narrow(s.m * stride);
+  TileProduct<float> p{.m = s.m, .n = s.n, .k = s.k, .a = a.numbers.data(), .a_stride = a.stride};
+  p.b = packed.data(), p.c = c.data(), p.c_stride = stride;
+  tiles.multiply(p);
+  ExpectProduct(p, a, b, addend, c);
+  p.addend = addend.data(), p.c = sum.data();
+  tiles.multiply(p);
+  ExpectProduct(p, a, b, addend, sum);
+  p.addend = p.c = in_place.data();
+  tiles.multiply(p);
+  ExpectProduct(p, a, b, addend, in_place);
+  TileProduct<Bf16> to_narrow{.m = s.m, .n = s.n, .k = s.k, .a = p.a, .a_stride = p.a_stride};
+  to_narrow.b = packed.data(), to_narrow.c = narrow.data(), to_narrow.c_stride = stride;
+  tiles.multiply_to_narrow(to_narrow);
+  ExpectProduct(to_narrow, a, b, addend, narrow);
+}
+
+TEST_F(TilesTest, RowsAndColumnsOfBothTypes) {
+  for (const Sizes& s : kSizes) {
+    SCOPED_TRACE(testing::Message() << s.m << " x " << s.n << " x " << s.k);
+    const Stored<float> rows(s.k, s.n, false), columns(s.k, s.n, true);
+    const Stored<Bf16> narrow_rows(s.k, s.n, false), narrow_columns(s.k, s.n, true);
+    Guarded<Bf16> packed = Unwritten(s.k * s.n);
+    tiles_.pack_float_rows(rows.numbers.data(), rows.stride, s.k, s.n, 0, s.k, packed.data());
+    CheckPackedB(tiles_, s, rows, packed);
+    packed = Unwritten(s.k * s.n);
+    tiles_.pack_float_columns(columns.numbers.data(), columns.stride, s.n, s.k, packed.data());
+    CheckPackedB(tiles_, s, columns, packed);
+    packed = Unwritten(s.k * s.n);
+    for (int64_t at = 0; at < s.k; at += kTileDepth) {
+      tiles_.pack_rows(narrow_rows.numbers.data() + at * narrow_rows.stride, narrow_rows.stride,
+                       kTileDepth, s.n, at, s.k, packed.data());
+    }
+    CheckPackedB(tiles_, s, narrow_rows, packed);
+    packed = Unwritten(s.k * s.n);
+    tiles_.pack_columns(narrow_columns.numbers.data(), narrow_columns.stride, s.n, s.k,
+                        packed.data());
+    CheckPackedB(tiles_, s, narrow_columns, packed);
+  }
+}
+
+// Some rows of b, and a packed from its columns, of which the last rows may be no one's.
+TEST_F(TilesTest, PartsAndATransposedLeftSide) {
+  for (const int64_t m : {16, 41, 48, 80}) {
+    constexpr int64_t kN = 64, kK = 64, kDepth = 160, kAt = 96;
+    const int64_t padded = (m + kLanes - 1) / kLanes * kLanes;
+    const Stored<Bf16> a(padded, kK, true), whole(kDepth, kN, false);
+    Guarded<Bf16> left = Unwritten(padded * kK), right = Unwritten(kDepth * kN);
+    for (int64_t at = 0; at < kK; at += kTileDepth) {
+      tiles_.pack_transposed(a.numbers.data() + at * a.stride, a.stride, kTileDepth, padded, at, kK,
+                             left.data());
+    }
+    tiles_.pack_rows(whole.numbers.data(), whole.stride, kDepth, kN, 0, kDepth, right.data());
+    Guarded<float> c(m * kN);
+    TileProduct<float> p{.m = m, .n = kN, .k = kK, .a = left.data()};
+    p.b = right.data() + kAt * kTileStrip, p.b_depth = kDepth, p.c = c.data(), p.c_stride = kN;
+    tiles_.multiply(p);
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < kN; ++j) {
+        double want = 0;
+        for (int64_t l = 0; l < kK; ++l) want += a.At(i, l) * whole.At(kAt + l, j);
+        ExpectNear<float>(c[i * kN + j], want, 1e-5, "product");
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gyre::cpu
