@@ -29,7 +29,7 @@ Result<std::unique_ptr<GyreSteps>> GyreSteps::Create(const BenchCase& bench_case
   GYRE_ASSIGN_OR_RETURN(auto positions, ResolvePositions({}, bench_case.Model(), shape.context));
   GYRE_ASSIGN_OR_RETURN(steps->model_, Model::Create(bench_case.Model(), positions, backend,
                                                      shape.rows, shape.context, /*training=*/true));
-  GYRE_RETURN_IF_ERROR(steps->model_->InitializeWeights(1));
+  GYRE_RETURN_IF_ERROR(steps->model_->InitializeWeights(1, bench_case.threads));
   for (const Tensor& tensor : steps->model_->parameters()) {
     steps->parameter_count_ +=
         std::accumulate(tensor.shape.begin(), tensor.shape.end(), int64_t{1}, std::multiplies<>());

@@ -222,7 +222,7 @@ Status Run::SwitchPositions() {
 Status Run::Start() {
   started_ = last_progress_ = Clock::Real().Now();
   if (options_.resume_from.empty()) {
-    GYRE_RETURN_IF_ERROR(model_->InitializeWeights(job_.seed));
+    GYRE_RETURN_IF_ERROR(model_->InitializeWeights(job_.seed, options_.threads));
     if (!job_.initial_weights.empty()) {
       GYRE_RETURN_IF_ERROR(LoadInitialWeights(options_.home, job_.initial_weights, model_.get()));
     }

@@ -137,7 +137,7 @@ Status Run(const ParityOptions& options) {
   GYRE_ASSIGN_OR_RETURN(const auto model, Model::Create(config.model, std::move(positions),
                                                         backend.get(), batches.rows_per_step(),
                                                         config.data.context, /*training=*/true));
-  GYRE_RETURN_IF_ERROR(model->InitializeWeights(kSeed));
+  GYRE_RETURN_IF_ERROR(model->InitializeWeights(kSeed, 1));
   GYRE_RETURN_IF_ERROR(WriteInputs(options.folder, config, *model, &batches));
   return TrainAndWriteCurve(options, config, model.get(), &batches);
 }

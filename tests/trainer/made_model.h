@@ -55,7 +55,7 @@ class MadeModel {
       : backend_(*CreateBackend(backend, 1, precision)),
         model_(*Model::Create(config, *ResolvePositions({}, config, 16), backend_.get(), 4, 16,
                               /*training=*/true)) {
-    EXPECT_TRUE(model_->InitializeWeights(1).ok());
+    EXPECT_TRUE(model_->InitializeWeights(1, 1).ok());
   }
   Model* operator->() const { return model_.get(); }
 

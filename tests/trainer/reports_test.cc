@@ -175,7 +175,7 @@ struct Made {
   explicit Made(const ModelConfig& config) : backend(*CreateBackend("cpu", 1)) {
     model = *Model::Create(config, *ResolvePositions({}, config, 12), backend.get(), 5, 12,
                            /*training=*/true);
-    EXPECT_TRUE(model->InitializeWeights(1).ok());
+    EXPECT_TRUE(model->InitializeWeights(1, 1).ok());
   }
   std::vector<float> Get(TensorKind kind, const std::string& name, size_t count) const {
     std::vector<float> values(count);

@@ -74,6 +74,7 @@ Activations Plan(const ModelConfig& config, int64_t tokens, Kept kept, Planner<R
     all.d_qkv = narrows->Take(tokens * width.qkv);
     all.d_attention = narrows->Take(tokens * width.queries);
   }
+  all.shared.assign(count, all.layers[0]);
   all.final_normed = reals->Take(tokens * width.hidden);
   all.final_inverse_rms = reals->Take(tokens);
   all.nll = reals->Take(tokens);

@@ -34,6 +34,9 @@ struct Activations {
   Reals memory;  // the allocations; whoever holds this frees them
   Narrows narrow_memory;
   std::vector<LayerActivations> layers;
+  /// The first layer's for all: of a pass that none goes back from, so that it touches little
+  /// memory. No operation reads x of its layer and writes x of the next.
+  std::vector<LayerActivations> shared;
   Reals last;                             // (N, C) the residual stream after the last layer
   Reals final_normed, final_inverse_rms;  // (N, C), (N)
   Reals nll;                              // (N)

@@ -117,8 +117,7 @@ Status Decoder::SetPositions(const std::vector<LayerPosition>& positions) {
 
 void Decoder::ForwardEmbedding() const { backend_->EmbeddingForward(EmbeddingOp()); }
 
-void Decoder::ForwardLayer(size_t l) const {
-  const LayerOps ops = OpsOf(l);
+void Decoder::ForwardLayer(const LayerOps& ops) const {
   backend_->NormQkvForward(ops.qkv);
   backend_->AttentionForward(ops.attention);
   backend_->LinearResidualForward(ops.out);
@@ -127,9 +126,9 @@ void Decoder::ForwardLayer(size_t l) const {
 
 // d_residual holds the gradient of the layer's output, and afterwards that of its input.
 void Decoder::BackwardLayer(size_t l) const {
+  const LayerOps ops = OpsOf(l, activations_.layers);
   // What the last layer computed is still there.
-  if (kept_ == Kept::kInputs && l + 1 < layers_.size()) ForwardLayer(l);
-  const LayerOps ops = OpsOf(l);
+  if (kept_ == Kept::kInputs && l + 1 < layers_.size()) ForwardLayer(ops);
   const LayerOffsets& at = layout_.layers[l];
   const Activations& a = activations_;
   backend_->MlpBackward(ops.mlp, {a.d_residual, gradients_.At(at.post_attention_norm),
@@ -151,7 +150,7 @@ Result<double> Decoder::ForwardBackward(const Batch& batch) {
   state_is_zero_ = false;
   Upload(batch);
   ForwardEmbedding();
-  for (size_t l = 0; l < layers_.size(); ++l) ForwardLayer(l);
+  for (size_t l = 0; l < layers_.size(); ++l) ForwardLayer(OpsOf(l, activations_.layers));
   backend_->NormForward(FinalNormOp());
   backend_->LinearCrossEntropyForwardBackward(
       LossOp(), {activations_.d_final_normed, gradients_.At(layout_.head)});
@@ -182,7 +181,7 @@ Status Decoder::Evaluate(const Batch& batch, std::span<float> nll) {
   }
   Upload(batch);
   ForwardEmbedding();
-  for (size_t l = 0; l < layers_.size(); ++l) ForwardLayer(l);
+  for (size_t l = 0; l < layers_.size(); ++l) ForwardLayer(OpsOf(l, activations_.shared));
   backend_->NormForward(FinalNormOp());
   backend_->LinearCrossEntropyForward(LossOp());
   const std::span<double> values(host_nll_.data(), nll.size());
@@ -209,8 +208,9 @@ Result<ForwardTrace> Decoder::Trace(const Batch& batch, std::span<const int> pla
   ForwardEmbedding();
   GYRE_RETURN_IF_ERROR(note(activations_.layers[0].x));
   for (size_t l = 0; l < layers_.size(); ++l) {
-    ForwardLayer(l);
-    GYRE_RETURN_IF_ERROR(note(OpsOf(l).mlp.y));
+    const LayerOps ops = OpsOf(l, activations_.shared);
+    ForwardLayer(ops);
+    GYRE_RETURN_IF_ERROR(note(ops.mlp.y));
   }
   backend_->NormForward(FinalNormOp());
   GYRE_RETURN_IF_ERROR(note(activations_.final_normed));

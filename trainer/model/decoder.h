@@ -22,7 +22,7 @@ class Decoder : public Model {
 
   Status SetPositions(const std::vector<LayerPosition>& positions) override;
   const std::vector<Tensor>& parameters() const override { return tensors_; }
-  Status InitializeWeights(uint64_t seed) override;
+  Status InitializeWeights(uint64_t seed, int threads) override;
   Status Load(TensorKind kind, const std::string& name, std::span<const float> values) override;
   Status Save(TensorKind kind, const std::string& name, std::span<float> values) const override;
   Status ZeroGradients() override;
@@ -55,20 +55,21 @@ class Decoder : public Model {
   Status Locate(TensorKind kind, const std::string& name, size_t values, Reals* place) const;
   Status CheckBatch(const Batch& batch) const;
   void Upload(const Batch& batch);
+  void WriteReals(Reals to, std::span<const float> values);
 
   // Numbers in a layer's table of cosines.
   int64_t TableSize() const { return int64_t{max_length_} * (config_.head_dim / 2); }
   bool gemma() const { return config_.model_type == "gemma"; }
   NormKind norm() const { return {config_.rms_norm_eps, gemma()}; }
   Embedding EmbeddingOp() const;
-  LayerOps OpsOf(size_t layer) const;
-  void SetAttentionOps(size_t layer, LayerOps* ops) const;
-  void SetMlpOp(size_t layer, LayerOps* ops) const;
+  using LayersActivations = std::vector<LayerActivations>;
+  LayerOps OpsOf(size_t layer, const LayersActivations& all) const;
+  void SetAttentionOps(size_t layer, const LayerActivations& own, LayerOps* ops) const;
   Norm FinalNormOp() const;
   LinearCrossEntropy LossOp() const;
 
   void ForwardEmbedding() const;
-  void ForwardLayer(size_t layer) const;
+  void ForwardLayer(const LayerOps& ops) const;
   void BackwardLayer(size_t layer) const;
   Result<double> Norm2(Reals x, int64_t count) const;
 

@@ -15,11 +15,10 @@ Embedding Decoder::EmbeddingOp() const {
           .x = activations_.layers[0].x};
 }
 
-void Decoder::SetAttentionOps(size_t l, LayerOps* layer) const {
+void Decoder::SetAttentionOps(size_t l, const LayerActivations& own, LayerOps* layer) const {
   LayerOps& ops = *layer;
   const int64_t tokens = int64_t{rows_} * length_;
   const LayerOffsets& at = layout_.layers[l];
-  const LayerActivations& own = activations_.layers[l];
   const int heads = config_.num_attention_heads, kv_heads = config_.num_key_value_heads;
   const int head_dim = config_.head_dim, hidden = config_.hidden_size;
   ops.qkv = {.rows = rows_,
@@ -61,28 +60,24 @@ void Decoder::SetAttentionOps(size_t l, LayerOps* layer) const {
              .y = own.middle};
 }
 
-void Decoder::SetMlpOp(size_t l, LayerOps* ops) const {
+Decoder::LayerOps Decoder::OpsOf(size_t l, const LayersActivations& all) const {
   const LayerOffsets& at = layout_.layers[l];
-  const LayerActivations& own = activations_.layers[l];
-  ops->mlp = {.tokens = int64_t{rows_} * length_,
-              .hidden = config_.hidden_size,
-              .intermediate = config_.intermediate_size,
-              .kind = norm(),
-              .activation = gemma() ? Activation::kGeluTanh : Activation::kSilu,
-              .gated = config_.gated(),
-              .x = own.middle,
-              .norm_weight = weights_.At(at.post_attention_norm),
-              .weight = weights_.At(at.gate_up),
-              .down = weights_.At(at.down),
-              .inverse_rms = own.middle_inverse_rms,
-              .gate_up = own.gate_up,
-              .y = l + 1 < layers_.size() ? activations_.layers[l + 1].x : activations_.last};
-}
-
-Decoder::LayerOps Decoder::OpsOf(size_t l) const {
+  const LayerActivations& own = all[l];
   LayerOps ops;
-  SetAttentionOps(l, &ops);
-  SetMlpOp(l, &ops);
+  SetAttentionOps(l, own, &ops);
+  ops.mlp = {.tokens = int64_t{rows_} * length_,
+             .hidden = config_.hidden_size,
+             .intermediate = config_.intermediate_size,
+             .kind = norm(),
+             .activation = gemma() ? Activation::kGeluTanh : Activation::kSilu,
+             .gated = config_.gated(),
+             .x = own.middle,
+             .norm_weight = weights_.At(at.post_attention_norm),
+             .weight = weights_.At(at.gate_up),
+             .down = weights_.At(at.down),
+             .inverse_rms = own.middle_inverse_rms,
+             .gate_up = own.gate_up,
+             .y = l + 1 < layers_.size() ? all[l + 1].x : activations_.last};
   return ops;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <system_error>
+#include <thread>
 
 #include "base/random.h"
 #include "trainer/model/decoder.h"
@@ -12,6 +14,8 @@ namespace {
 
 // Values cross to the backend in pieces of this many, so that a large tensor needs no second copy.
 constexpr size_t kPiece = 4096;
+// A thread draws so many at a time; for fewer, starting it takes longer than it saves.
+constexpr int64_t kDrawn = 1 << 17, kWorthAThread = 1 << 15;
 
 Status At(size_t index, const Batch& batch, const std::string& what) {
   const size_t length = static_cast<size_t>(batch.length);
@@ -19,26 +23,57 @@ Status At(size_t index, const Batch& batch, const std::string& what) {
                          std::to_string(index % length) + ": " + what);
 }
 
+/// Each number is a function of its place, so it does not matter who draws it.
+void DrawNormals(const Random& random, int64_t first, double scale, int threads,
+                 std::span<float> out) {
+  const auto count = static_cast<int64_t>(out.size());
+  const int64_t parts = std::clamp<int64_t>(count / kWorthAThread, 1, threads);
+  const auto draw = [&](int64_t part) {
+    const int64_t begin = count * part / parts, end = count * (part + 1) / parts;
+    random.ScaledNormals(0, static_cast<uint64_t>(first + begin), scale,
+                         out.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
+  };
+  std::vector<std::thread> others;
+  for (int64_t part = 1; part < parts; ++part) {
+    try {
+      others.emplace_back(draw, part);
+    } catch (const std::system_error&) {  // the system gives no more threads
+      draw(part);
+    }
+  }
+  draw(0);
+  for (std::thread& other : others) other.join();
+}
+
 }  // namespace
 
-Status Decoder::InitializeWeights(uint64_t seed) {
-  std::array<float, kPiece> normals;
+void Decoder::WriteReals(Reals to, std::span<const float> values) {
   std::array<double, kPiece> piece;
+  for (size_t i = 0; i < values.size(); i += kPiece) {
+    const size_t count = std::min(kPiece, values.size() - i);
+    std::copy_n(values.begin() + static_cast<int64_t>(i), count, piece.begin());
+    backend_->Write(to.At(static_cast<int64_t>(i)), {piece.data(), count});
+  }
+}
+
+Status Decoder::InitializeWeights(uint64_t seed, int threads) {
+  // Bringing memory into being takes longer than what follows, and here all of the backend's
+  // threads do it.
+  if (threads > 1) backend_->Zero(weights_, layout_.total);
+  std::vector<float> values;
   for (const Parameter& parameter : layout_.parameters) {
     const bool matrix = parameter.shape.size() == 2;
     const bool qk_norm = parameter.name.find("self_attn.") != std::string::npos;
-    const double identity = gemma() && !qk_norm ? 0 : 1;
+    const float identity = gemma() && !qk_norm ? 0 : 1;
     const Random random(seed, "weights/" + parameter.name);
-    for (int64_t i = 0; i < parameter.count; i += kPiece) {
-      const size_t count = static_cast<size_t>(std::min<int64_t>(kPiece, parameter.count - i));
+    for (int64_t i = 0; i < parameter.count; i += threads * kDrawn) {
+      values.resize(static_cast<size_t>(std::min<int64_t>(threads * kDrawn, parameter.count - i)));
       if (matrix) {
-        random.ScaledNormals(0, static_cast<uint64_t>(i), config_.initializer_range,
-                             {normals.data(), count});
-        std::copy_n(normals.begin(), count, piece.begin());
+        DrawNormals(random, i, config_.initializer_range, threads, values);
       } else {
-        std::fill_n(piece.begin(), count, identity);
+        std::fill(values.begin(), values.end(), identity);
       }
-      backend_->Write(weights_.At(parameter.offset + i), {piece.data(), count});
+      WriteReals(weights_.At(parameter.offset + i), values);
     }
   }
   // What Allocate gave is zeros, and writing them once more would bring its memory into being.
@@ -81,12 +116,7 @@ Status Decoder::Load(TensorKind kind, const std::string& name, std::span<const f
   Reals place;
   GYRE_RETURN_IF_ERROR(Locate(kind, name, values.size(), &place));
   if (kind != TensorKind::kWeight) state_is_zero_ = false;
-  std::array<double, kPiece> piece;
-  for (size_t i = 0; i < values.size(); i += kPiece) {
-    const size_t count = std::min(kPiece, values.size() - i);
-    std::copy_n(values.begin() + i, count, piece.begin());
-    backend_->Write(place.At(static_cast<int64_t>(i)), {piece.data(), count});
-  }
+  WriteReals(place, values);
   return OkStatus();
 }
 

@@ -58,7 +58,8 @@ class Model {
 
   /// Weight = f(seed, tensor name), a float in every backend: normal with std initializer_range
   /// (all matrices alike), the norms' identity. Forgets the optimizer's moments and the gradients.
-  virtual Status InitializeWeights(uint64_t seed) = 0;
+  /// `threads` of the host draw them, and change nothing but the time it takes.
+  virtual Status InitializeWeights(uint64_t seed, int threads) = 0;
   /// NOT_FOUND: no such tensor. INVALID_ARGUMENT: another number of values. FAILED_PRECONDITION:
   /// not a training model.
   virtual Status Load(TensorKind kind, const std::string& name, std::span<const float> values) = 0;

@@ -116,7 +116,7 @@ TEST_P(GradientCheck, IsTheSlopeOfTheLoss) {
   auto created = Model::Create(variant.model, *positions, backend.get(), 2, 9, true);
   ASSERT_TRUE(created.ok()) << created.status();
   Model& model = **created;
-  ASSERT_TRUE(model.InitializeWeights(3).ok());
+  ASSERT_TRUE(model.InitializeWeights(3, 1).ok());
   // Norms away from their identity, so that their gradients are no special case.
   const Random random(4, "norms");
   for (const Tensor& tensor : model.parameters()) {

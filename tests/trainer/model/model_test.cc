@@ -40,7 +40,7 @@ Made Make(const ModelConfig& config, int threads = 1, bool training = true, int 
   EXPECT_TRUE(backend.ok() && positions.ok()) << positions.status();
   auto model = Model::Create(config, *positions, backend->get(), rows, length, training);
   EXPECT_TRUE(model.ok()) << model.status();
-  EXPECT_TRUE((*model)->InitializeWeights(1).ok());
+  EXPECT_TRUE((*model)->InitializeWeights(1, 1).ok());
   return {std::move(*backend), std::move(*model)};
 }
 
@@ -96,7 +96,7 @@ TEST(Model, WeightsAreAFunctionOfSeedAndName) {
     ASSERT_TRUE(other->Save(TensorKind::kWeight, tensor.name, b).ok());
     EXPECT_EQ(a, b) << tensor.name;
   }
-  ASSERT_TRUE(again->InitializeWeights(2).ok());
+  ASSERT_TRUE(again->InitializeWeights(2, 1).ok());
   EXPECT_NE(All(one, TensorKind::kWeight), All(again, TensorKind::kWeight));
 }
 
@@ -142,7 +142,7 @@ TEST(Model, RecomputedLayersGiveTheSameBitsAndTakeLessMemory) {
   again.model =
       *Model::Create(config, *ResolvePositions({}, config, 80), again.backend.get(), 4, 80,
                      /*training=*/true, /*recompute=*/true);
-  ASSERT_TRUE(again->InitializeWeights(1).ok());
+  ASSERT_TRUE(again->InitializeWeights(1, 1).ok());
   TrainSteps(kept, 2);
   TrainSteps(again, 2);
   for (const TensorKind kind : {TensorKind::kWeight, TensorKind::kGradient}) {
@@ -239,7 +239,7 @@ TEST(Model, AModelThatIsGoneLeavesNothingBehind) {
     for (const uint64_t seed : {2, 1}) {
       auto other = Model::Create(Small(), positions, first.backend.get(), 4, 80, false);
       ASSERT_TRUE(other.ok()) << other.status();
-      ASSERT_TRUE((*other)->InitializeWeights(seed).ok());
+      ASSERT_TRUE((*other)->InitializeWeights(seed, 1).ok());
       std::vector<float> theirs(batch.tokens.size());
       ASSERT_TRUE((*other)->Evaluate(batch, theirs).ok());
       EXPECT_EQ(theirs == nll, seed == 1);

@@ -153,7 +153,7 @@ TEST_F(ExportFolderTest, ThereAndBackIsTheSameModel) {
   auto model = Model::Create(config, *ResolvePositions(position, config, 16), backend->get(), 1, 16,
                              /*training=*/false);
   ASSERT_TRUE(model.ok()) << model.status();
-  ASSERT_TRUE((*model)->InitializeWeights(3).ok());
+  ASSERT_TRUE((*model)->InitializeWeights(3, 1).ok());
   std::vector<TensorEntry> entries;
   for (const Tensor& tensor : (*model)->parameters())
     entries.push_back({tensor.name, tensor.shape});
