@@ -41,6 +41,8 @@ struct AcquireCall {
   Millis wait{0};
   int slots = 0, cpus = 0;
   int64_t memory_bytes = 0;
+  std::string device = "cpu";          // of a job that asks for no GPU
+  std::vector<std::string> free_gpus;  // in the order in which jobs get them
 };
 struct LeaseReply {
   int64_t job_id = 0;
@@ -52,6 +54,7 @@ struct LeaseReply {
   int cpus = 1;
   Millis lease{0};
   std::string device;
+  int gpus = 0;  // that are the job's alone
 };
 
 struct AttemptProgress {

@@ -76,8 +76,13 @@ RegisterCall FromProto(const v1::RegisterRequest& request) {
 }
 
 AcquireCall FromProto(const v1::AcquireLeaseRequest& request) {
-  return {request.incarnation(), Millis(request.wait_ms()), request.free_slots(),
-          request.free_cpus(), request.free_memory_bytes()};
+  return {request.incarnation(),
+          Millis(request.wait_ms()),
+          request.free_slots(),
+          request.free_cpus(),
+          request.free_memory_bytes(),
+          request.device().empty() ? "cpu" : request.device(),
+          {request.free_gpus().begin(), request.free_gpus().end()}};
 }
 
 HeartbeatCall FromProto(const v1::HeartbeatRequest& request) {
@@ -165,6 +170,7 @@ void ToProto(const LeaseReply& reply, v1::Lease* message) {
   message->set_cpus(reply.cpus);
   message->set_lease_ms(reply.lease.count());
   message->set_device(reply.device);
+  message->set_gpus(reply.gpus);
 }
 
 void ToProto(const HeartbeatCall& call, const HeartbeatReply& reply,

@@ -151,22 +151,9 @@ SchedulerView Coordinator::View() {
   }
   for (const auto& [id, offer] : offers_) {
     if (offer.settled) continue;
-    view.offers.push_back({id, offer.worker, offer.call.slots, offer.call.cpus,
-                           FreeMemory(offer.worker, offer.call.memory_bytes), offer.ends_at});
+    view.offers.push_back(ViewOf(id, offer));
   }
   return view;
-}
-
-// A job that was leased a moment ago has not taken its memory yet: what the worker's jobs need
-// counts as taken, too.
-int64_t Coordinator::FreeMemory(int64_t worker_id, int64_t offered) {
-  const WorkerEntry& worker = *state_.FindWorker(worker_id);
-  if (offered <= 0 || worker.record.memory_bytes <= 0) return offered;
-  int64_t left = worker.record.memory_bytes;
-  for (const int64_t job : worker.jobs) {
-    left -= state_.FindSweep(state_.FindJob(job)->record.sweep_id)->record.resources.memory_bytes;
-  }
-  return std::clamp<int64_t>(left, 1, offered);
 }
 
 void Coordinator::SettleOffers(bool committed) {

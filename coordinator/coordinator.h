@@ -129,7 +129,10 @@ class Coordinator {
   Status Abandon(const Status& status, const Moment& at);
   Status CarryOut(const Moment& at, Decisions* decisions);
   SchedulerView View();
-  int64_t FreeMemory(int64_t worker_id, int64_t offered);
+
+  // placement.cc
+  OfferView ViewOf(int64_t id, const Offer& offer);
+  int64_t MemoryLeft(const WorkerEntry& worker, const std::string& device);
   void SettleOffers(bool committed);
 
   // moves.cc: the changes that everything else is made of.

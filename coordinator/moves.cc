@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "coordinator/coordinator.h"
+#include "coordinator/devices.h"
 #include "coordinator/explain_job.h"
 #include "coordinator/retry.h"
 #include "results/failure_groups.h"
@@ -237,7 +238,7 @@ Status Coordinator::GrantJob(int64_t offer_id, int64_t job_id, const Moment& at)
   attempt.number = ++job.record.attempt;
   attempt.worker_id = worker.record.id;
   attempt.incarnation = worker.record.incarnation;
-  attempt.device = "cpu";
+  attempt.device = DevicesFor(sweep.resources.gpus, offer.call.device, offer.call.free_gpus);
   attempt.started_at = at.wall;
   if (checkpoint) attempt.resumed_from_step = checkpoint->step;
   live->leased_at = at.now;
@@ -275,7 +276,8 @@ Status Coordinator::GrantJob(int64_t offer_id, int64_t job_id, const Moment& at)
                            .checkpoint_step = checkpoint ? checkpoint->step : 0,
                            .cpus = sweep.resources.cpus,
                            .lease = timing_.lease,
-                           .device = attempt.device};
+                           .device = attempt.device,
+                           .gpus = sweep.resources.gpus};
   offer.settled = true;
   state_.SetLive(job, std::move(live));
   return OkStatus();

@@ -1,6 +1,7 @@
 #include "coordinator/scheduler.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace gyre {
 namespace {
@@ -72,10 +73,14 @@ void DecideGrants(const SchedulerView& view, Millis now, Decisions* decisions) {
     return std::find(decisions->gone.begin(), decisions->gone.end(), worker) !=
            decisions->gone.end();
   };
+  std::vector<size_t> order(view.offers.size());  // GPUs before processors
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_partition(order.begin(), order.end(),
+                        [&](size_t i) { return view.offers[i].on_gpu; });
   std::vector<bool> taken(view.offers.size(), false);
   for (const QueueView* queue : queues) {
     RunnableJobs jobs(*queue, now);
-    for (size_t i = 0; i < view.offers.size(); ++i) {
+    for (const size_t i : order) {
       if (taken[i] || !Fits(queue->needs, view.offers[i]) || is_gone(view.offers[i].worker))
         continue;
       const std::optional<int64_t> job = jobs.Take();
@@ -106,8 +111,9 @@ void DecideGrants(const SchedulerView& view, Millis now, Decisions* decisions) {
 }  // namespace
 
 bool Fits(const Resources& needs, const OfferView& offer) {
-  return offer.slots >= 1 && needs.gpus == 0 && needs.cpus <= offer.cpus &&
-         (needs.memory_bytes <= offer.memory_bytes || offer.memory_bytes == 0);
+  const int64_t memory = needs.gpus > 0 ? offer.gpu_memory_bytes : offer.memory_bytes;
+  return offer.slots >= 1 && needs.gpus <= offer.gpus && needs.cpus <= offer.cpus &&
+         (needs.memory_bytes <= memory || memory == 0);
 }
 
 Decisions Decide(const SchedulerView& view, Millis now) {

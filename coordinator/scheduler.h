@@ -8,7 +8,7 @@
 //
 // Order of jobs: sweeps by priority (higher first), then by age; inside a sweep by job id, which is
 // seed by seed, so that whole comparisons appear early. A job that cannot be placed does not hold
-// up the sweeps behind it.
+// up the sweeps behind it. Of several offers one on a GPU is taken first.
 
 #include <cstdint>
 #include <map>
@@ -51,8 +51,11 @@ struct OfferView {
   int64_t offer = 0;
   int64_t worker = 0;
   int slots = 0, cpus = 0;
-  int64_t memory_bytes = 0;  // 0 = not known: then it may be enough
-  Millis ends_at{0};         // when it wants an answer
+  int64_t memory_bytes = 0;      // 0 = not known: then it may be enough
+  Millis ends_at{0};             // when it wants an answer
+  int gpus = 0;                  // that no job is on
+  int64_t gpu_memory_bytes = 0;  // of the smallest of them; 0 = not known
+  bool on_gpu = false;           // where a job that asks for none would train
 };
 
 struct SchedulerView {

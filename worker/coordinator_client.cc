@@ -68,7 +68,8 @@ Lease Read(const v1::Lease& lease) {
           .checkpoint_hash = lease.checkpoint_hash(),
           .checkpoint_step = lease.checkpoint_step(),
           .cpus = lease.cpus(),
-          .device = lease.device()};
+          .device = lease.device().empty() ? "cpu" : lease.device(),
+          .gpus = lease.gpus()};
 }
 
 class GrpcCoordinatorClient : public CoordinatorClient {
@@ -107,6 +108,8 @@ class GrpcCoordinatorClient : public CoordinatorClient {
     request.set_free_slots(capacity.free_slots);
     request.set_free_cpus(capacity.free_cpus);
     request.set_free_memory_bytes(capacity.free_memory_bytes);
+    request.set_device(capacity.device);
+    request.mutable_free_gpus()->Assign(capacity.free_gpus.begin(), capacity.free_gpus.end());
     v1::AcquireLeaseResponse response;
     GYRE_RETURN_IF_ERROR(
         Call(&v1::WorkerService::Stub::AcquireLease, request, &response, wait + kDeadline, stop));

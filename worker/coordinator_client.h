@@ -50,6 +50,8 @@ struct Capacity {
   int free_slots = 0;
   int free_cpus = 0;
   int64_t free_memory_bytes = 0;
+  std::string device = "cpu";          // where a job that asks for no GPU would train
+  std::vector<std::string> free_gpus;  // in the order in which a job that asks for GPUs gets them
 };
 
 struct Lease {
@@ -59,7 +61,8 @@ struct Lease {
   std::string checkpoint_hash;  // to resume from; empty = from the start
   int64_t checkpoint_step = 0;
   int cpus = 1;
-  std::string device;
+  std::string device = "cpu";  // or "cuda:1", or all GPUs of the job: "cuda:0,cuda:2"
+  int gpus = 0;                // that are the job's alone; 0 = it shares its device with others
 };
 
 struct Progress {

@@ -26,6 +26,12 @@ TEST(Explain, SaysWhatNoWorkerHas) {
   EXPECT_EQ(why({.cpus = 2, .memory_bytes = int64_t{32} << 30}),
             "no single worker has both the cpus and the memory that a job needs");
   EXPECT_EQ(why({.gpus = 1}), "a job needs a GPU, and no worker has one");
+  narrow.devices = {{"cuda:0", "cuda", "H200", int64_t{96} << 30}};
+  EXPECT_EQ(why({.gpus = 1, .memory_bytes = int64_t{80} << 30}), "");
+  EXPECT_EQ(why({.memory_bytes = int64_t{80} << 30}), "");
+  EXPECT_EQ(why({.gpus = 4}), "a job needs 4 GPUs, and no worker has more than 1");
+  EXPECT_EQ(why({.gpus = 1, .memory_bytes = int64_t{100} << 30}),
+            "a job needs 100.0 GiB of memory, and the largest worker has 96.0 GiB");
   small.gone = narrow.gone = true;
   EXPECT_EQ(why({}), "no worker is connected");
 }

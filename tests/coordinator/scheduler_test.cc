@@ -96,6 +96,35 @@ TEST_F(SchedulerTest, TheOfferThatFitsGetsTheBigJob) {
   EXPECT_EQ(Decide(view_, kNow), (Decisions{.grants = {{2, 10}}, .next = kLater}));
 }
 
+TEST_F(SchedulerTest, AJobThatAsksForGpusGetsAsManyFreeOnesOrWaits) {
+  AddSweep(1, {10}).needs.gpus = 2;
+  AddOffer(1);
+  AddOffer(2).gpus = 1;
+  AddOffer(3).gpus = 2;
+  EXPECT_EQ(Decide(view_, kNow), (Decisions{.grants = {{3, 10}}, .next = kLater}));
+  view_.offers.pop_back();
+  EXPECT_EQ(Decide(view_, kNow), (Decisions{.next = kLater}));
+}
+
+TEST_F(SchedulerTest, TheMemoryOfAJobThatAsksForGpusIsTheirs) {
+  QueueView& queue = AddSweep(1, {10});
+  queue.needs = {.gpus = 1, .memory_bytes = int64_t{64} << 30};
+  OfferView& offer = AddOffer(1);
+  offer.gpus = 1;
+  offer.gpu_memory_bytes = int64_t{80} << 30;
+  EXPECT_EQ(Decide(view_, kNow), (Decisions{.grants = {{1, 10}}}));
+  offer.gpu_memory_bytes = int64_t{40} << 30;
+  EXPECT_EQ(Decide(view_, kNow), (Decisions{.next = kLater}));
+}
+
+TEST_F(SchedulerTest, AJobThatAsksForNoneGoesToAGpuFirst) {
+  AddSweep(1, {10, 11});
+  AddOffer(1);
+  AddOffer(2).on_gpu = true;
+  AddOffer(3).on_gpu = true;
+  EXPECT_EQ(Decide(view_, kNow), (Decisions{.grants = {{2, 10}, {3, 11}}, .next = kLater}));
+}
+
 TEST_F(SchedulerTest, AWorkerWithoutASlotGetsNothing) {
   AddSweep(1, {10});
   AddOffer(1).slots = 0;

@@ -45,6 +45,8 @@ class Service : public v1::WorkerService::Service {
     lease->set_checkpoint_hash("ab");
     lease->set_checkpoint_step(9);
     lease->set_cpus(4);
+    lease->set_device("cuda:1,cuda:0");
+    lease->set_gpus(2);
     return Hear(*request);
   }
   grpc::Status Heartbeat(grpc::ServerContext*, const v1::HeartbeatRequest* request,
@@ -107,9 +109,11 @@ TEST_F(CoordinatorClientTest, EveryFieldTravels) {
       R"(name: "h/0" incarnation: "me" protocol: 1 version: "1.2" slots: 2 cpus: 4 memory_bytes: 99 )"
       R"(devices { name: "cpu" kind: "cpu" model: "Fast" memory_bytes: 98 })");
 
-  EXPECT_FALSE(client->AcquireLease({1, 2, 3}, Millis(5), never)->has_value());
+  EXPECT_FALSE(
+      client->AcquireLease({1, 2, 3, "cuda:1", {"cuda:0"}}, Millis(5), never)->has_value());
   EXPECT_EQ(service_.heard,
-            R"(incarnation: "me" wait_ms: 5 free_slots: 1 free_cpus: 2 free_memory_bytes: 3)");
+            R"(incarnation: "me" wait_ms: 5 free_slots: 1 free_cpus: 2 free_memory_bytes: 3 )"
+            R"(device: "cuda:1" free_gpus: "cuda:0")");
   service_.has_work = true;
   const auto lease = client->AcquireLease({1, 2, 3}, Millis(5), never);
   ASSERT_TRUE(lease.ok() && lease->has_value());
@@ -117,6 +121,8 @@ TEST_F(CoordinatorClientTest, EveryFieldTravels) {
   EXPECT_EQ((*lease)->checkpoint_hash, "ab");
   EXPECT_EQ((*lease)->checkpoint_step, 9);
   EXPECT_EQ((*lease)->cpus, 4);
+  EXPECT_EQ((*lease)->device, "cuda:1,cuda:0");
+  EXPECT_EQ((*lease)->gpus, 2);
 
   const auto desires = client->Heartbeat({{{3, 2}, {5, 50, 1.5, 0.5}}}, "the disk is full", never);
   ASSERT_TRUE(desires.ok() && desires->size() == 4);
