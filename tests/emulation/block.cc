@@ -69,6 +69,7 @@ void Block::Run(dim3 grid, dim3 threads, uint3 index, size_t dynamic_shared,
   failure_.clear();
   current_block = this;
   Prepare(threads, dynamic_shared);
+  runner_->begin.Release();
   ++blocks_;
   blockIdx = index;
   blockDim = {threads.x, threads.y, threads.z};

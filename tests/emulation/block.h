@@ -58,7 +58,7 @@ struct Warp {
 struct BlockRunner {
   Context context;  // where blocks are started from
   std::mt19937_64 random;
-  Edge begin, end;  // of the launch
+  Edge begin, end;  // of a block, and of the launch
 };
 
 class Block {

@@ -64,6 +64,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
 }
 
 cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t stream) {
+  if (bytes == 0) return cudaSuccess;
   RequireDeviceMemory(data, bytes, "what cudaMemset fills");
   Submit(stream, [data, value, bytes] {
     const DeviceMemoryOpen open;

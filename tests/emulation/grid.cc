@@ -34,7 +34,6 @@ void RunGrid(dim3 grid, dim3 threads, size_t dynamic_shared, const std::function
   thread_local Blocks here;
   const DeviceMemoryOpen open;
   here.runner.random.seed(TheOptions().seed + here.launches++);
-  here.runner.begin.Release();
   const uint64_t count = uint64_t{grid.x} * grid.y * grid.z;
   const std::vector<uint64_t> order = BlockOrder(count, &here.runner.random);
   for (uint64_t i = 0; i < count; ++i) {

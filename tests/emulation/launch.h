@@ -23,7 +23,9 @@ void CheckArgument(const T& argument) {
   if constexpr (std::is_pointer_v<T>) {
     CheckPointer(reinterpret_cast<const void*>(argument));
   } else if constexpr (std::is_class_v<T>) {
-    CheckStruct(&argument, sizeof(argument));
+    T copy = argument;
+    __builtin_clear_padding(&copy);  // which may hold half a pointer
+    CheckStruct(&copy, sizeof(copy));
   }
 }
 

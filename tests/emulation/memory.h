@@ -21,7 +21,8 @@ class DeviceMemoryOpen {
 
 /// Of any device; not if it has been freed, even if the free is still waiting in a stream.
 bool IsDeviceMemory(const void* data, size_t bytes = 1);
-/// Fails unless these bytes are within one allocation of the current device.
+/// Fails unless these bytes, which may be none at its end, are within one allocation of the current
+/// device.
 void RequireDeviceMemory(const void* data, size_t bytes, const char* what);
 /// Host memory that a copy may read or write after the call returned.
 bool IsPinned(const void* data);

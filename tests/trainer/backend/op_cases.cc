@@ -372,7 +372,7 @@ std::vector<OpCase> MakeOpCases() {
       MlpCase(96, 64, 48, Activation::kGeluTanh, false, true),
       CrossEntropyCase(96, 32, 61),
       AttentionCase({"one_token", 2, 1, 2, 1, 4, 0, false, false}),
-      AttentionCase({"plain", 2, 9, 2, 2, 5, 0, false, false}),
+      AttentionCase({"plain", 2, 9, 2, 2, 6, 0, false, false}),
       AttentionCase({"grouped", 1, 20, 6, 2, 8, 0, false, false}),
       AttentionCase({"window", 2, 33, 2, 1, 8, 7, false, false}),
       AttentionCase({"window_of_one", 1, 10, 1, 1, 4, 1, false, false}),
