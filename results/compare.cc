@@ -116,7 +116,18 @@ class SeedReader {
         Statement speed,
         database.Prepare("SELECT tokens_per_second FROM attempts WHERE job_id = ?"
                          " AND tokens_per_second > 0 ORDER BY number DESC LIMIT 1"));
-    return SeedReader(std::move(point), std::move(speed), options);
+    // Of the attempts that left something behind. float32 is what every machine has.
+    GYRE_ASSIGN_OR_RETURN(
+        Statement missing,
+        database.Prepare(
+            "SELECT v.config ->> '$.train.precision' AS wanted FROM jobs j"
+            " JOIN variants v ON v.id = j.variant_id JOIN attempts a ON a.job_id = j.id"
+            " WHERE j.id = ? AND wanted <> 'float32'"
+            " AND iif(json_valid(a.fingerprint), coalesce("
+            "  a.fingerprint ->> '$.precision', 'float32'), wanted) <> wanted"
+            " AND EXISTS (SELECT 1 FROM points p"
+            "  WHERE p.job_id = a.job_id AND p.attempt = a.number) LIMIT 1"));
+    return SeedReader(std::move(point), std::move(speed), std::move(missing), options);
   }
 
   /// Fills in the value, unless the job does not count: it diverged, or has not come far enough.
@@ -124,6 +135,9 @@ class SeedReader {
     speed_.Bind(1, job_id);
     GYRE_ASSIGN_OR_RETURN(const bool has_speed, speed_.Step());
     if (has_speed) seed->tokens_per_second = speed_.Real(0);
+    missing_.Bind(1, job_id);
+    GYRE_ASSIGN_OR_RETURN(const bool is_missing, missing_.Step());
+    if (is_missing) seed->missing_precision = missing_.Text(0);
 
     const bool far_enough =
         seed->state == "SUCCEEDED" || (at_tokens_ > 0 && tokens_done >= at_tokens_);
@@ -142,13 +156,14 @@ class SeedReader {
   }
 
  private:
-  SeedReader(Statement point, Statement speed, const CompareOptions& options)
+  SeedReader(Statement point, Statement speed, Statement missing, const CompareOptions& options)
       : point_(std::move(point)),
         speed_(std::move(speed)),
+        missing_(std::move(missing)),
         metric_(options.metric),
         at_tokens_(options.at_tokens) {}
 
-  Statement point_, speed_;
+  Statement point_, speed_, missing_;
   std::string metric_;
   int64_t at_tokens_;
 };

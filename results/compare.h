@@ -30,6 +30,7 @@ struct SeedResult {
   int64_t tokens = 0;  // at which the value was taken
   int64_t tokens_budget = 0;
   std::optional<double> tokens_per_second;
+  std::string missing_precision;  // asked for, and of some of its attempts not given
 };
 
 struct VariantResults {

@@ -98,6 +98,22 @@ void NoteSeedsLeftOut(const ComparisonRow& row, bool at_end, std::vector<std::st
   }
 }
 
+// Differences between precisions are small and may still be as large as those that are compared.
+void NotePrecision(const VariantResults& variant, std::vector<std::string>* notes) {
+  std::string missing;
+  int count = 0;
+  for (const SeedResult& seed : variant.seeds) {
+    if (!seed.value || seed.missing_precision.empty()) continue;
+    missing = seed.missing_precision;
+    ++count;
+  }
+  if (count == 0) return;
+  notes->push_back(variant.name + ": " + OfSeeds(count, static_cast<int>(variant.seeds.size())) +
+                   " asked for " + missing +
+                   " and trained, wholly or in part, in float32: a machine had no instructions "
+                   "for it");
+}
+
 struct Pairs {
   std::vector<double> differences;
   // Of the first pair that trained on different numbers of tokens.
@@ -227,6 +243,7 @@ Result<Comparison> CompareResults(const std::vector<SweepResults>& sweeps,
       CountStates(variant, &row);
       Summarize(variant, &row);
       NoteSeedsLeftOut(row, options.at_tokens == 0, &comparison.notes);
+      NotePrecision(variant, &comparison.notes);
       const Reference reference = FindReference(sweeps, sweep, variant, options.baseline);
       if (reference.variant == nullptr) continue;
       found_baseline = true;

@@ -14,6 +14,7 @@
 namespace gyre {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -102,6 +103,40 @@ TEST_F(CompareTest, TwinsAndReusedJobsHaveTheValuesOfTheirSource) {
   EXPECT_DOUBLE_EQ(*comparison.rows[0].mean, 4.5);
   EXPECT_DOUBLE_EQ(*comparison.rows[1].mean, 4.5);
   EXPECT_THAT(comparison.verdict, ElementsAre("B gives exactly the values of A (2 seeds)"));
+}
+
+TEST_F(CompareTest, SaysWhatFellBackToFloat32) {
+  const std::string bf16 = R"({"threads": 1, "precision": "bf16"})", plain = R"({"threads": 1})";
+  const int64_t sweep = db_.AddSweep("s", "RoPE");
+  const int64_t worker = db_.AddWorker("host/0");
+  // The attempts of each seed, and which of them left points.
+  struct Attempts {
+    std::vector<std::string> fingerprints;
+    size_t first_with_points = 0;
+  };
+  const auto add = [&](int64_t variant, const std::vector<Attempts>& seeds) {
+    for (size_t seed = 0; seed < seeds.size(); ++seed) {
+      const int64_t job = db_.AddJob(sweep, variant, {.seed = seed});
+      const std::vector<std::string>& fingerprints = seeds[seed].fingerprints;
+      for (size_t i = 0; i < fingerprints.size(); ++i) {
+        const int number = static_cast<int>(i) + 1;
+        const bool last = i + 1 == fingerprints.size();
+        db_.AddAttempt(job, number, worker, last ? "SUCCEEDED" : "LOST", 100, fingerprints[i]);
+        if (i < seeds[seed].first_with_points) continue;
+        const int64_t step = 10 * number;
+        db_.AddPoint(job, "austen/perplexity", step, 100 * number, 5 + 0.1 * seed + i, number);
+      }
+    }
+  };
+  add(db_.AddVariant(sweep, "RoPE", "bf16"), {{{bf16}}, {{bf16}}, {{bf16}}});
+  // Wholly; in part; a lost attempt of which nothing is left; and one that says nothing of itself.
+  add(db_.AddVariant(sweep, "NoPE", "bf16"),
+      {{{plain}}, {{plain, bf16}}, {{plain, bf16}, 1}, {{""}}, {{"{broken"}}});
+  add(db_.AddVariant(sweep, "ALiBi"), {{{plain}}, {{plain}}, {{plain}}});
+  EXPECT_THAT(Must({"s"}).notes,
+              AllOf(Contains("NoPE: 2 of 5 seeds asked for bf16 and trained, wholly or in part, in "
+                             "float32: a machine had no instructions for it"),
+                    Contains(HasSubstr("asked for")).Times(1)));
 }
 
 TEST_F(CompareTest, ADivergedJobHasSucceededAndIsLeftOut) {

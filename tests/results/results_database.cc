@@ -47,15 +47,17 @@ int64_t ResultsDatabase::AddSweep(const std::string& name, const std::string& ba
   return database_->LastInsertId();
 }
 
-int64_t ResultsDatabase::AddVariant(int64_t sweep, const std::string& name) {
+int64_t ResultsDatabase::AddVariant(int64_t sweep, const std::string& name,
+                                    const std::string& precision) {
   Statement insert = Must(database_->Prepare(
       "INSERT INTO variants (sweep_id, name, config, train_dataset, validation_datasets,"
       " position_type, baseline_id) VALUES (?1, ?2,"
-      R"( '{"data": {"validation": {"austen": "corpus:austen/validation", "zz": "z.txt"}}}',)"
+      R"( '{"data": {"validation": {"austen": "corpus:austen/validation", "zz": "z.txt"}},)"
+      R"( "train": {"precision": "' || ?3 || '"}}',)"
       " '', '{}', 'rope',"
       " (SELECT v.id FROM variants v JOIN sweeps s ON v.sweep_id = s.id AND v.name = s.baseline"
       " WHERE s.id = ?1))"));
-  insert.Bind(1, sweep).Bind(2, name);
+  insert.Bind(1, sweep).Bind(2, name).Bind(3, precision);
   Run(insert);
   return database_->LastInsertId();
 }
@@ -80,11 +82,12 @@ int64_t ResultsDatabase::AddJob(int64_t sweep, int64_t variant, const JobRow& ro
 }
 
 void ResultsDatabase::AddPoint(int64_t job, const std::string& metric, int64_t step, int64_t tokens,
-                               double value) {
+                               double value, int attempt) {
   Statement insert =
       Must(database_->Prepare("INSERT INTO points (job_id, metric, step, tokens, value, attempt) "
-                              "VALUES (?, ?, ?, ?, ?, 1)"));
+                              "VALUES (?, ?, ?, ?, ?, ?)"));
   insert.Bind(1, job).Bind(2, metric).Bind(3, step).Bind(4, tokens).Bind(5, value);
+  insert.Bind(6, int64_t{attempt});
   Run(insert);
 }
 
@@ -98,11 +101,13 @@ int64_t ResultsDatabase::AddWorker(const std::string& name) {
 }
 
 void ResultsDatabase::AddAttempt(int64_t job, int number, int64_t worker, const std::string& state,
-                                 double tokens_per_second) {
+                                 double tokens_per_second, const std::string& fingerprint) {
   Statement insert =
       Must(database_->Prepare("INSERT INTO attempts (job_id, number, worker_id, incarnation, state,"
-                              " started_at, tokens_per_second) VALUES (?, ?, ?, '', ?, '', ?)"));
+                              " started_at, tokens_per_second, fingerprint)"
+                              " VALUES (?, ?, ?, '', ?, '', ?, ?)"));
   insert.Bind(1, job).Bind(2, number).Bind(3, worker).Bind(4, state).Bind(5, tokens_per_second);
+  insert.Bind(6, fingerprint);
   Run(insert);
 }
 

@@ -21,7 +21,8 @@ class ResultsDatabase {
 
   int64_t AddSweep(const std::string& name, const std::string& baseline = "");
   /// Compared with the sweep's baseline, if that has been added before.
-  int64_t AddVariant(int64_t sweep, const std::string& name);
+  int64_t AddVariant(int64_t sweep, const std::string& name,
+                     const std::string& precision = "float32");
 
   struct JobRow {
     uint64_t seed = 0;
@@ -33,10 +34,11 @@ class ResultsDatabase {
     std::string error;
   };
   int64_t AddJob(int64_t sweep, int64_t variant, const JobRow& row);
-  void AddPoint(int64_t job, const std::string& metric, int64_t step, int64_t tokens, double value);
+  void AddPoint(int64_t job, const std::string& metric, int64_t step, int64_t tokens, double value,
+                int attempt = 1);
   int64_t AddWorker(const std::string& name);
   void AddAttempt(int64_t job, int number, int64_t worker, const std::string& state,
-                  double tokens_per_second);
+                  double tokens_per_second, const std::string& fingerprint = "");
 
   /// A finished job with one point of "austen/perplexity" at its end.
   int64_t AddFinished(int64_t sweep, int64_t variant, uint64_t seed, double perplexity,
