@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(kTileThreads)
   int stage = 0;
   if (kStages == 2 && begin < end) load(stage, first_head, begin);
   for (int head = first_head; head < end_head; ++head) {
-    const float slope = shape.slopes != nullptr ? shape.slopes[head] * kLog2E : 0.f;
+    const float slope = shape.slopes != nullptr ? shape.slopes[head] / unit : 0.f;
     for (int first_query = begin; first_query < end; first_query += kQueries) {
       if (kStages == 1) {
         __syncthreads();  // nobody needs the queries of before
@@ -128,6 +128,10 @@ __global__ void __launch_bounds__(kTileThreads)
       Fragments<kBands, kQueries> weight = {}, d_score = {};
       AddScores<kWidth, kBands, kQueries>(weight, k_tile + warp * kRows * kStride, q_tile);
       AddScores<kWidth, kBands, kQueries>(d_score, v_tile + warp * kRows * kStride, d_tile);
+      if (slope != 0) {
+        const int lane_query = first_query + lane % 4 * 2;
+        AddSlope<kBands, kQueries>(weight, -slope, lane_query - warp_first - lane / 4);
+      }
       const bool all_visible = first_query >= warp_last && sees_from[kQueries - 1] <= warp_first;
 #pragma unroll
       for (int band = 0; band < kBands; ++band) {
@@ -135,11 +139,11 @@ __global__ void __launch_bounds__(kTileThreads)
         for (int n = 0; n < kQueries / 8; ++n) {
 #pragma unroll
           for (int c = 0; c < 4; ++c) {
-            const int q = 8 * n + lane % 4 * 2 + c % 2, i = first_query + q;
+            const int q = 8 * n + lane % 4 * 2 + c % 2;
             const int j = warp_first + 16 * band + lane / 4 + c / 2 * 8;
             float& w = weight[band][n][c];
-            w = exp2f(w * scale + slope * static_cast<float>(j - i) - log2_sum[q]);
-            if (!all_visible && (j > i || j < sees_from[q])) w = 0;
+            w = exp2f(w * scale - log2_sum[q]);
+            if (!all_visible && (j > first_query + q || j < sees_from[q])) w = 0;
             d_score[band][n][c] = w * (d_score[band][n][c] - mean[q]);
           }
         }
@@ -206,7 +210,7 @@ __global__ void __launch_bounds__(kTileThreads)
   const int warp_sees_from = FirstKey(shape, row, warp_first);
   const int all_see_from = FirstKey(shape, row, warp_last);
   const float unit = rsqrtf(static_cast<float>(dim)), scale = kLog2E * unit;
-  const float slope = shape.slopes != nullptr ? shape.slopes[head] * kLog2E : 0.f;
+  const float slope = shape.slopes != nullptr ? shape.slopes[head] / unit : 0.f;
   float log2_sum[kBands][2], mean[kBands][2];
 #pragma unroll
   for (int band = 0; band < kBands; ++band) {
@@ -243,23 +247,17 @@ __global__ void __launch_bounds__(kTileThreads)
     AddScores<kWidth, kBands, kKeys>(score, q_tile + warp * kRows * kStride, k_tile);
     AddScores<kWidth, kBands, kKeys>(d_score, d_tile + warp * kRows * kStride, v_tile);
     const bool all_visible = last_key <= warp_first && first_key >= all_see_from;
+    const int lane_key = first_key + lane % 4 * 2;
+    if (slope != 0) AddSlope<kBands, kKeys>(score, slope, lane_key - lane_first);
+    if (!all_visible) HideKeys<kBands, kKeys>(shape, row, lane_first, lane_key, score);
 #pragma unroll
     for (int band = 0; band < kBands; ++band) {
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int i = lane_first + 16 * band + 8 * half;
-        const int sees_from = all_visible ? 0 : FirstKey(shape, row, i);
+      for (int n = 0; n < kKeys / 8; ++n) {
 #pragma unroll
-        for (int n = 0; n < kKeys / 8; ++n) {
-#pragma unroll
-          for (int c = 0; c < 2; ++c) {
-            const int j = first_key + 8 * n + lane % 4 * 2 + c;
-            float weight = exp2f(score[band][n][2 * half + c] * scale +
-                                 slope * static_cast<float>(j - i) - log2_sum[band][half]);
-            if (!all_visible && (j > i || j < sees_from)) weight = 0;
-            float& d = d_score[band][n][2 * half + c];
-            d = weight * (d - mean[band][half]);
-          }
+        for (int c = 0; c < 4; ++c) {
+          const float weight = exp2f(score[band][n][c] * scale - log2_sum[band][c / 2]);
+          d_score[band][n][c] = weight * (d_score[band][n][c] - mean[band][c / 2]);
         }
       }
     }

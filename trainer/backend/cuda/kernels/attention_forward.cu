@@ -8,24 +8,25 @@
 namespace gyre::cuda {
 namespace {
 
-/// What a lane knows of one query: logits in powers of two.
+/// What a lane knows of one query: the exponents of its weights are powers of two.
 struct RunningSoftmax {
   float largest = -INFINITY;
   float sum = 0;
 };
 
-/// Logits become weights under the new largest logit. Returns the factor for what was summed under
-/// the one before.
+/// Scores, `scale` times which are exponents, become weights under the new largest exponent.
+/// Returns the factor for what was summed under the one before.
 template <int kKeys>
-__device__ __forceinline__ float Weigh(float (&row)[kKeys / 8][4], int half,
+__device__ __forceinline__ float Weigh(float (&row)[kKeys / 8][4], int half, float scale,
                                        RunningSoftmax& softmax) {
-  float largest = softmax.largest;
+  float score = -INFINITY;
 #pragma unroll
   for (int n = 0; n < kKeys / 8; ++n) {
-    largest = fmaxf(largest, fmaxf(row[n][2 * half], row[n][2 * half + 1]));
+    score = fmaxf(score, fmaxf(row[n][2 * half], row[n][2 * half + 1]));
   }
-  largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
-  largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
+  score = fmaxf(score, __shfl_xor_sync(0xffffffffu, score, 1));
+  score = fmaxf(score, __shfl_xor_sync(0xffffffffu, score, 2));
+  const float largest = fmaxf(softmax.largest, score * scale);
   // While a query has seen no key, infinity minus infinity would make it NaN.
   const float base = largest == -INFINITY ? 0.f : largest;
   const float correction = exp2f(softmax.largest - base);
@@ -34,7 +35,7 @@ __device__ __forceinline__ float Weigh(float (&row)[kKeys / 8][4], int half,
   for (int n = 0; n < kKeys / 8; ++n) {
 #pragma unroll
     for (int c = 2 * half; c < 2 * half + 2; ++c) {
-      row[n][c] = exp2f(row[n][c] - base);
+      row[n][c] = exp2f(row[n][c] * scale - base);
       sum += row[n][c];
     }
   }
@@ -67,8 +68,8 @@ __global__ void __launch_bounds__(kTileThreads, 2)
   const int lane_first = warp_first + lane / 4;  // this lane's queries are 8 apart from here
   const int warp_sees_from = FirstKey(shape, row, warp_first);
   const int all_see_from = FirstKey(shape, row, warp_last);
-  const float scale = kLog2E * rsqrtf(static_cast<float>(dim));
-  const float slope = shape.slopes != nullptr ? shape.slopes[head] * kLog2E : 0.f;
+  const float unit = rsqrtf(static_cast<float>(dim)), scale = kLog2E * unit;
+  const float slope = shape.slopes != nullptr ? shape.slopes[head] / unit : 0.f;
 
   const int end = min(length, first_query + kQueries);
   int first_key = FirstKey(shape, row, first_query) / kKeys * kKeys;
@@ -93,23 +94,14 @@ __global__ void __launch_bounds__(kTileThreads, 2)
     Fragments<kBands, kKeys> score = {};
     if (visible) {
       AddScores<kWidth, kBands, kKeys>(score, q_tile + warp * kRows * kStride, k_tile);
+      const int lane_key = first_key + lane % 4 * 2;
+      if (slope != 0) AddSlope<kBands, kKeys>(score, slope, lane_key - lane_first);
+      if (!all_visible) HideKeys<kBands, kKeys>(shape, row, lane_first, lane_key, score);
 #pragma unroll
       for (int band = 0; band < kBands; ++band) {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
-          const int i = lane_first + 16 * band + 8 * half;
-          const int sees_from = all_visible ? 0 : FirstKey(shape, row, i);
-#pragma unroll
-          for (int n = 0; n < kKeys / 8; ++n) {
-#pragma unroll
-            for (int c = 0; c < 2; ++c) {
-              float& logit = score[band][n][2 * half + c];
-              const int j = first_key + 8 * n + lane % 4 * 2 + c;
-              logit = logit * scale + slope * static_cast<float>(j - i);
-              if (!all_visible && (j > i || j < sees_from)) logit = -INFINITY;
-            }
-          }
-          const float correction = Weigh<kKeys>(score[band], half, softmax[band][half]);
+          const float correction = Weigh<kKeys>(score[band], half, scale, softmax[band][half]);
 #pragma unroll
           for (int n = 0; n < kWidth / 8; ++n) {
             sum[band][n][2 * half] *= correction;

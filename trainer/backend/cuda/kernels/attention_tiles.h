@@ -41,6 +41,7 @@ template <int kWidth, int kRows>
 __device__ __forceinline__ void LoadTile(Bf16* tile, const Bf16* from, int rows, int stride,
                                          int head_dim, bool aligned) {
   constexpr int kPieces = kWidth / 8;
+#pragma unroll 2
   for (int i = threadIdx.x; i < kRows * kPieces; i += kTileThreads) {
     const int r = i / kPieces, c = i % kPieces * 8;
     Bf16* to = tile + r * (kWidth + kPad) + c;
@@ -84,6 +85,47 @@ __device__ __forceinline__ void AddScores(Fragments<kBands, kColumns>& sum, cons
       for (int band = 0; band < kBands; ++band) {
         ptx::MultiplyAdd(sum[band][n], rows[band], {columns[0], columns[1]});
         ptx::MultiplyAdd(sum[band][n + 1], rows[band], {columns[2], columns[3]});
+      }
+    }
+  }
+}
+
+/// Adds slope * (column - row), of which `distance` is this lane's first one.
+template <int kBands, int kColumns>
+__device__ __forceinline__ void AddSlope(Fragments<kBands, kColumns>& score, float slope,
+                                         int distance) {
+  // One conversion of an integer for all: they are as slow as exponentials.
+  const float first = slope * static_cast<float>(distance);
+#pragma unroll
+  for (int band = 0; band < kBands; ++band) {
+#pragma unroll
+    for (int n = 0; n < kColumns / 8; ++n) {
+#pragma unroll
+      for (int c = 0; c < 4; ++c) {
+        score[band][n][c] +=
+            first + slope * static_cast<float>(8 * n + c % 2 - 16 * band - c / 2 * 8);
+      }
+    }
+  }
+}
+
+/// Scores of queries (rows, of this lane from `query`) become minus infinity for the keys (columns,
+/// from `key`) that they do not see.
+template <int kBands, int kKeys>
+__device__ __forceinline__ void HideKeys(const AttentionShape& shape, int row, int query, int key,
+                                         Fragments<kBands, kKeys>& score) {
+#pragma unroll
+  for (int band = 0; band < kBands; ++band) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int i = query + 16 * band + 8 * half, sees_from = FirstKey(shape, row, i);
+#pragma unroll
+      for (int n = 0; n < kKeys / 8; ++n) {
+#pragma unroll
+        for (int c = 0; c < 2; ++c) {
+          const int j = key + 8 * n + c;
+          if (j > i || j < sees_from) score[band][n][2 * half + c] = -INFINITY;
+        }
       }
     }
   }
