@@ -167,7 +167,7 @@ Result<double> Decoder::ForwardBackward(const Batch& batch) {
 }
 
 Status Decoder::SumGradients(Communicator& ranks) {
-  if (!training_) return FailedPrecondition("this model was not made for training");
+  if (kept_ == Kept::kNothing) return FailedPrecondition("this model was not made for training");
   state_is_zero_ = false;
   backend_->AllReduce(gradients_, layout_.total, ranks);
   return OkStatus();
