@@ -152,8 +152,8 @@ Status Run::ChoosePrecision() {
   if (!wanted.ok()) return wanted.status().WithContext("train.precision");
   precision_ = UsablePrecision(options_.backend, *wanted);
   if (precision_ != *wanted) {
-    LogWarning("train.precision: " + PrecisionName(*wanted) + " needs a processor with such " +
-               "instructions and backend cpu; the job trains in " + PrecisionName(precision_));
+    LogWarning("train.precision: " + PrecisionName(*wanted) + " needs a device with such " +
+               "instructions; the job trains in " + PrecisionName(precision_));
   }
   return OkStatus();
 }
@@ -170,6 +170,10 @@ Status Run::CheckRoom() const {
   JobConfig config = job_.config;
   config.train.precision = PrecisionName(precision_);
   config.train.micro_batch = MicroBatch();
+  if (const int device = CudaDeviceOf(options_.backend); device >= 0) {
+    GYRE_ASSIGN_OR_RETURN(const int64_t free, FreeDeviceMemory(device));
+    return CheckMemory(EstimateDeviceMemory(config), free, "cuda:" + std::to_string(device));
+  }
   return CheckMemory(EstimateMemory(config, options_.threads), AvailableMemoryBytes());
 }
 

@@ -21,8 +21,8 @@ TEST(Explain, SaysWhatNoWorkerHas) {
             "a job needs 128.0 GiB of memory, and the largest worker has 64.0 GiB");
   EXPECT_EQ(why({.memory_bytes = int64_t{128} << 30, .memory_parts = "weights 96.0 GiB, ..."}),
             "a job needs 128.0 GiB of memory (weights 96.0 GiB, ...), and the largest worker has "
-            "64.0 GiB; lower train.micro_batch or data.context for the activations, the model's "
-            "sizes for the rest");
+            "64.0 GiB; lower train.micro_batch or data.context for the activations (or set "
+            "train.recompute: layers), the model's sizes for the rest");
   EXPECT_EQ(why({.cpus = 2, .memory_bytes = int64_t{32} << 30}),
             "no single worker has both the cpus and the memory that a job needs");
   EXPECT_EQ(why({.gpus = 1}), "a job needs a GPU, and no worker has one");

@@ -108,7 +108,25 @@ TEST(CheckMemory, ComparesWithWhatIsFree) {
             ResourceExhausted("the job needs about 14.2 GiB of memory (weights 1.0 GiB, gradients "
                               "1.0 GiB, optimizer 2.0 GiB, activations 10.0 GiB, program 205 MiB), "
                               "and this machine has 8.0 GiB for it; lower train.micro_batch or "
-                              "data.context for the activations, the model's sizes for the rest"));
+                              "data.context for the activations (or set train.recompute: layers), "
+                              "the model's sizes for the rest"));
+  EXPECT_THAT(CheckMemory(estimate, int64_t{8} << 30, "cuda:1").message(),
+              HasSubstr(", and cuda:1 has 8.0 GiB for it"));
+}
+
+TEST(EstimateDeviceMemory, KnowsRoundedWeightsAndRecomputedLayers) {
+  JobConfig config;
+  config.train.batch_tokens = 64 * 512;
+  config.train.micro_batch = 8;
+  const MemoryEstimate wide = EstimateDeviceMemory(config);
+  config.train.precision = "bf16";
+  const MemoryEstimate narrow = EstimateDeviceMemory(config);
+  EXPECT_EQ(narrow.weights, wide.weights + wide.weights / 2);
+  EXPECT_EQ(narrow.optimizer, wide.optimizer);
+  EXPECT_LT(narrow.activations, wide.activations);
+  EXPECT_LT(narrow.program, wide.program);
+  config.train.recompute = "layers";
+  EXPECT_LT(EstimateDeviceMemory(config).activations, narrow.activations / 2);
 }
 
 TEST(EstimateMemory, GrowsWithWhatItShould) {

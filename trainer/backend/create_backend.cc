@@ -40,6 +40,16 @@ int CudaDeviceOf(const std::string& backend) {
   return error == std::errc() && rest == end ? device : -1;
 }
 
+Result<int64_t> FreeDeviceMemory(int cuda_device) {
+  GYRE_ASSIGN_OR_RETURN(CudaPlugin * plugin, LoadCudaPlugin());
+  const CudaReport report = plugin->Report();
+  if (cuda_device >= static_cast<int>(report.devices.size())) {
+    return Unavailable(report.absent.empty() ? "there is no cuda:" + std::to_string(cuda_device)
+                                             : report.absent);
+  }
+  return report.devices[cuda_device].free_bytes;
+}
+
 Precision UsablePrecision(const std::string& backend, Precision wanted) {
   if (CudaDeviceOf(backend) >= 0)
     return wanted;  // every device that the kernels are built for has all

@@ -19,6 +19,9 @@ Result<std::unique_ptr<Backend>> CreateBackend(const std::string& name, int thre
 /// The GPU that a backend's name means, or -1.
 int CudaDeviceOf(const std::string& backend);
 
+/// Bytes that nobody uses on a GPU. UNAVAILABLE: there is no such device here, and why.
+Result<int64_t> FreeDeviceMemory(int cuda_device);
+
 /// What a backend computes in where `wanted` is asked for: float32 where this processor has
 /// no instructions for bf16, where tf32 is wanted of a processor, and on the reference, which
 /// rounds nothing.

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 
+#include "trainer/backend/cuda/plugin.h"
+#include "trainer/backend/cuda/scratch_bytes.h"
 #include "trainer/model/activations.h"
 
 namespace gyre {
@@ -12,6 +15,9 @@ constexpr int64_t kFloat = sizeof(float);
 // Measured: the process with its libraries, and what a thread has beside its share of the
 // workspace.
 constexpr int64_t kProgram = int64_t{20} << 20, kThread = int64_t{2} << 20;
+// What CUDA's driver and libraries take of a device for themselves in each process, and what
+// the pool of memory loses between blocks: an allowance, not measured yet.
+constexpr int64_t kContext = int64_t{600} << 20;
 
 /// Of a number that goes into matrix products.
 int64_t NarrowBytes(const TrainConfig& train) {
@@ -72,37 +78,66 @@ int64_t LargestTensor(const ModelConfig& model) {
                    int64_t{model.num_attention_heads} * model.head_dim * model.hidden_size});
 }
 
+/// What operations take for themselves, of a batch of so many tokens in rows of so many.
+using Workspace = std::function<int64_t(int64_t context, int64_t tokens)>;
+
 /// At the largest of evaluate.contexts, beside the model that was trained; as
 /// trainer/final_evaluation.h makes its model. The workspace grows where it must.
-int64_t EvaluationBytes(const JobConfig& config, int64_t tokens, int threads) {
-  const int64_t trained = WorkspaceBytes(config, config.data.context, threads);
+int64_t EvaluationBytes(const JobConfig& config, int64_t tokens, const Workspace& workspace) {
+  const int64_t trained = workspace(config.data.context, tokens);
   int64_t most = 0;
   for (const int context : config.evaluate.contexts) {
     if (context < 1 || context == config.data.context) continue;
     const int64_t rows = std::max<int64_t>(tokens / context, 1);
     const int64_t model = ParameterCount(config.model) * kFloat +
                           ActivationBytes(config, rows * context, Kept::kNothing);
-    const int64_t workspace = WorkspaceBytes(config, context, threads);
     most = std::max(most, model + TableBytes(config.model, context, rows * context) +
-                              std::max<int64_t>(workspace - trained, 0));
+                              std::max<int64_t>(workspace(context, rows * context) - trained, 0));
   }
   return most;
 }
 
-}  // namespace
-
-MemoryEstimate EstimateMemory(const JobConfig& config, int threads) {
+// All but the program.
+MemoryEstimate EstimateBuffers(const JobConfig& config, const Workspace& workspace) {
   const int64_t tokens = MicroBatch(config) * config.data.context;
   MemoryEstimate estimate;
   estimate.weights = estimate.gradients = ParameterCount(config.model) * kFloat;
   estimate.optimizer = 2 * estimate.weights;
   estimate.activations = ActivationBytes(
       config, tokens, config.train.recompute == "layers" ? Kept::kInputs : Kept::kEverything);
+  estimate.evaluation = EvaluationBytes(config, tokens, workspace);
+  estimate.program = workspace(config.data.context, tokens) +
+                     TableBytes(config.model, config.data.context, tokens);
+  return estimate;
+}
+
+}  // namespace
+
+MemoryEstimate EstimateMemory(const JobConfig& config, int threads) {
   threads = std::max(threads, 1);
-  estimate.evaluation = EvaluationBytes(config, tokens, threads);
-  estimate.program =
-      kProgram + threads * kThread + WorkspaceBytes(config, config.data.context, threads) +
-      TableBytes(config.model, config.data.context, tokens) + LargestTensor(config.model) * kFloat;
+  MemoryEstimate estimate = EstimateBuffers(
+      config, [&](int64_t context, int64_t) { return WorkspaceBytes(config, context, threads); });
+  estimate.program += kProgram + threads * kThread + LargestTensor(config.model) * kFloat;
+  return estimate;
+}
+
+MemoryEstimate EstimateDeviceMemory(const JobConfig& config) {
+  const ModelConfig& model = config.model;
+  const int64_t narrow = NarrowBytes(config.train);
+  MemoryEstimate estimate = EstimateBuffers(config, [&](int64_t context, int64_t tokens) {
+    const WorkspaceShape shape{tokens,
+                               static_cast<int>(context),
+                               model.hidden_size,
+                               model.intermediate_size,
+                               model.vocab_size,
+                               model.num_attention_heads,
+                               model.num_key_value_heads,
+                               model.head_dim};
+    return cuda::ScratchBytes(shape, narrow, CudaOptions().logits);
+  });
+  // Weights are kept rounded, too.
+  if (narrow != kFloat) estimate.weights += ParameterCount(model) * narrow;
+  estimate.program += kContext + cuda::kProductBytes;
   return estimate;
 }
 
@@ -126,14 +161,14 @@ std::string DescribeParts(const MemoryEstimate& estimate) {
 }
 
 std::string HowToNeedLess() {
-  return "lower train.micro_batch or data.context for the activations, the model's sizes for the "
-         "rest";
+  return "lower train.micro_batch or data.context for the activations (or set train.recompute: "
+         "layers), the model's sizes for the rest";
 }
 
-Status CheckMemory(const MemoryEstimate& estimate, int64_t available) {
+Status CheckMemory(const MemoryEstimate& estimate, int64_t available, const std::string& where) {
   if (available == 0 || estimate.total() <= available) return OkStatus();
   return ResourceExhausted("the job needs about " + DescribeBytes(estimate.total()) +
-                           " of memory (" + DescribeParts(estimate) + "), and this machine has " +
+                           " of memory (" + DescribeParts(estimate) + "), and " + where + " has " +
                            DescribeBytes(available) + " for it; " + HowToNeedLess());
 }
 

@@ -26,9 +26,11 @@ struct MemoryEstimate {
   }
 };
 
-/// Of a job that is trained with `threads` threads. Shapes that no model has give no sensible
-/// numbers, but no failure either.
+/// Of a job that is trained on the CPU with `threads` threads. Shapes that no model has give no
+/// sensible numbers, but no failure either.
 MemoryEstimate EstimateMemory(const JobConfig& config, int threads);
+/// Of a GPU's memory for a job that is trained on one, or on each of several.
+MemoryEstimate EstimateDeviceMemory(const JobConfig& config);
 
 /// "weights 1.2 GiB, gradients 1.2 GiB, optimizer 2.4 GiB, activations 9.3 GiB, program 0.1 GiB".
 std::string DescribeParts(const MemoryEstimate& estimate);
@@ -37,8 +39,9 @@ std::string DescribeBytes(int64_t bytes);
 /// What makes a job smaller, as the end of a sentence.
 std::string HowToNeedLess();
 
-/// RESOURCE_EXHAUSTED, with the numbers, if a job needs more than there is. `available` 0 = not
-/// known.
-Status CheckMemory(const MemoryEstimate& estimate, int64_t available);
+/// RESOURCE_EXHAUSTED, with the numbers, if a job needs more than `where` ("this machine",
+/// "cuda:0") has. `available` 0 = not known.
+Status CheckMemory(const MemoryEstimate& estimate, int64_t available,
+                   const std::string& where = "this machine");
 
 }  // namespace gyre
