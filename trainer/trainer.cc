@@ -76,19 +76,28 @@ struct Update {
   bool finite() const { return std::isfinite(loss) && std::isfinite(gradient_norm); }
 };
 
+// What is known of a run that has failed.
+struct Tried {
+  int rows = 0;            // of a micro-batch; 0: it failed before anything was allocated
+  std::string checkpoint;  // the newest
+};
+
 class Run {
  public:
   static Result<std::unique_ptr<Run>> Create(const TrainerJob& job, const TrainOptions& options,
-                                             TrainObserver* observer, TrainControl* control);
+                                             int most_rows, TrainObserver* observer,
+                                             TrainControl* control, Tried* tried);
   Result<TrainOutcome> Train();
 
  private:
-  Run(const TrainerJob& job, const TrainOptions& options, TrainObserver* observer,
-      TrainControl* control)
+  Run(const TrainerJob& job, const TrainOptions& options, int most_rows, TrainObserver* observer,
+      TrainControl* control, Tried* tried)
       : job_(job),
         options_(options),
+        most_rows_(most_rows),
         observer_(observer),
         control_(control),
+        tried_(tried),
         ranks_(options.ranks) {}
 
   Status ChoosePrecision();
@@ -98,6 +107,7 @@ class Run {
   Status CreateModel();
   Status SwitchPositions();
   Status Start();
+  Status StartWeights();
   Wishes TakeWishes();
   Status AddUp(double* nats, int64_t* targets);
   Result<Update> UpdateOnce();
@@ -117,8 +127,10 @@ class Run {
 
   const TrainerJob& job_;
   const TrainOptions& options_;
+  const int most_rows_;  // of a micro-batch; 0 = as the job says
   TrainObserver* const observer_;
   TrainControl* const control_;
+  Tried* const tried_;
   const Ranks ranks_;
   Wishes agreed_;  // by the ranks, in the last update
   std::string key_;
@@ -136,13 +148,15 @@ class Run {
 };
 
 Result<std::unique_ptr<Run>> Run::Create(const TrainerJob& job, const TrainOptions& options,
-                                         TrainObserver* observer, TrainControl* control) {
+                                         int most_rows, TrainObserver* observer,
+                                         TrainControl* control, Tried* tried) {
   GYRE_RETURN_IF_ERROR(CheckJob(job));
-  std::unique_ptr<Run> run(new Run(job, options, observer, control));
+  std::unique_ptr<Run> run(new Run(job, options, most_rows, observer, control, tried));
   run->key_ = job.key.empty() ? "unnamed-" + Sha256Hex(ToJson(job).dump()) : job.key;
   GYRE_RETURN_IF_ERROR(run->ChoosePrecision());
   GYRE_RETURN_IF_ERROR(run->CheckRoom());
   GYRE_RETURN_IF_ERROR(run->OpenData());
+  tried->rows = run->MicroBatch();
   GYRE_RETURN_IF_ERROR(run->CreateModel());
   return run;
 }
@@ -163,7 +177,11 @@ int Run::MicroBatch() const {
   const TrainConfig& train = job_.config.train;
   const int64_t rows = train.batch_tokens / std::max(job_.config.data.context, 1);
   const auto own = static_cast<int>(std::max<int64_t>(ranks_.ShareOf(rows).size(), 1));
-  return train.micro_batch > 0 ? std::min(train.micro_batch, own) : own;
+  int most = own;
+  for (const int limit : {train.micro_batch, most_rows_}) {
+    if (limit > 0) most = std::min(most, limit);
+  }
+  return most;
 }
 
 Status Run::CheckRoom() const {
@@ -225,12 +243,18 @@ Status Run::SwitchPositions() {
 // Weights, and the points of step 0 unless an earlier attempt has reported them.
 Status Run::Start() {
   started_ = last_progress_ = Clock::Real().Now();
+  GYRE_RETURN_IF_ERROR(StartWeights());
+  if (most_rows_ > 0) Point("train/micro_batch", micro_batch_);
+  return options_.resume_from.empty() ? Sample() : SwitchPositions();
+}
+
+Status Run::StartWeights() {
   if (options_.resume_from.empty()) {
     GYRE_RETURN_IF_ERROR(model_->InitializeWeights(job_.seed, options_.threads));
     if (!job_.initial_weights.empty()) {
       GYRE_RETURN_IF_ERROR(LoadInitialWeights(options_.home, job_.initial_weights, model_.get()));
     }
-    return Sample();
+    return OkStatus();
   }
   GYRE_ASSIGN_OR_RETURN(const CheckpointPlace place,
                         LoadCheckpoint(options_.home, options_.resume_from, key_, model_.get()));
@@ -240,7 +264,7 @@ Status Run::Start() {
                               ": it is at step " + std::to_string(place.step) + " and " +
                               std::to_string(place.tokens) + " tokens, which this job never is");
   }
-  return SwitchPositions();
+  return OkStatus();
 }
 
 // Alone, what was asked for until now; ranks do what they have agreed on, so that none waits for
@@ -316,6 +340,7 @@ Status Run::Sample() {
 Result<bool> Run::TryWrite(bool weights_only) {
   const auto info = WriteCheckpoint(options_.home, {key_, step_, tokens()}, weights_only, *model_);
   if (info.ok()) {
+    if (!weights_only) tried_->checkpoint = info->hash;
     observer_->OnCheckpoint(*info);
     return true;
   }
@@ -400,21 +425,43 @@ Result<TrainOutcome> Run::Train() {
 }
 
 Result<TrainOutcome> TrainAsOneRank(const TrainerJob& job, const TrainOptions& options,
-                                    TrainObserver& observer, TrainControl& control) {
+                                    int most_rows, TrainObserver& observer, TrainControl& control,
+                                    Tried* tried) {
   try {
     ResetPeakMemory();
-    GYRE_ASSIGN_OR_RETURN(const auto run, Run::Create(job, options, &observer, &control));
+    GYRE_ASSIGN_OR_RETURN(const auto run,
+                          Run::Create(job, options, most_rows, &observer, &control, tried));
     return run->Train();
   } catch (const std::bad_alloc&) {  // thrown by the standard library's containers
     return ResourceExhausted("out of memory; a smaller train.micro_batch needs less");
   }
 }
 
+// Memory that was free when it was looked at may have gone to somebody else since, and an estimate
+// may be wrong: once the same batches are tried in halves. Ranks would have to agree, and do not.
+Result<TrainOutcome> TrainInWhatFits(const TrainerJob& job, const TrainOptions& options,
+                                     TrainObserver& observer, TrainControl& control) {
+  Tried tried{.checkpoint = options.resume_from};
+  Result<TrainOutcome> outcome = TrainAsOneRank(job, options, 0, observer, control, &tried);
+  if (outcome.ok() || outcome.status().code() != StatusCode::kResourceExhausted || tried.rows < 2 ||
+      !Ranks(options.ranks).alone()) {
+    return outcome;
+  }
+  const int half = tried.rows / 2;
+  LogWarning(std::string(outcome.status().message()) + "; once more from " +
+             (tried.checkpoint.empty() ? "the start" : "the newest checkpoint") +
+             ", with micro-batches of " + std::to_string(half) + " rows instead of " +
+             std::to_string(tried.rows) + " and the same batches");
+  TrainOptions again = options;
+  again.resume_from = tried.checkpoint;
+  return TrainAsOneRank(job, again, half, observer, control, &tried);
+}
+
 }  // namespace
 
 Result<TrainOutcome> Train(const TrainerJob& job, const TrainOptions& options,
                            TrainObserver& observer, TrainControl& control) {
-  Result<TrainOutcome> outcome = TrainAsOneRank(job, options, observer, control);
+  Result<TrainOutcome> outcome = TrainInWhatFits(job, options, observer, control);
   if (!outcome.ok()) Ranks(options.ranks).Leave(outcome.status());
   return outcome;
 }

@@ -74,10 +74,13 @@ struct TrainOptions {
 /// Trains the job to its budget. The same job gives the same points, bit for bit, however often it
 /// was stopped and resumed; a resumed attempt reports the points after its checkpoint. Points of
 /// step s come before the checkpoint of s.
-///   train/loss                     at the steps of ReportsLossAt (schedule.h): the batch of that
-///   update train/learning_rate, train/gradient_norm     at the evaluated steps but 0
-///   SET/loss_sample                at the evaluated steps
-///   what final_evaluation.h lists  at the end, from the whole sets
+/// - train/loss: at the steps of ReportsLossAt (schedule.h), the batch of that update
+/// - train/learning_rate, train/gradient_norm: at the evaluated steps but 0
+/// - SET/loss_sample: at the evaluated steps
+/// - train/micro_batch: where the job goes on with half as many rows at a time for want of memory,
+///   that many
+/// - at the end, from the whole sets: what final_evaluation.h lists
+///
 /// A damaged checkpoint is DATA_LOSS, one of another job FAILED_PRECONDITION; a missing data set
 /// NOT_FOUND; out of memory RESOURCE_EXHAUSTED. A full disk is waited out (OnDiskFull).
 ///
