@@ -34,7 +34,6 @@ void Block::Prepare(dim3 threads, size_t dynamic_shared) {
   while (static_cast<int>(threads_.size()) < count_) {
     threads_.push_back(std::make_unique<BlockThread>());
   }
-  if (warps_.empty()) warps_.resize(kMostWarps);
   for (Warp& warp : warps_) {
     warp.ready = 0;
     for (WarpMeeting& meeting : warp.meetings) meeting.mask = 0;

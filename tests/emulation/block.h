@@ -94,7 +94,7 @@ class Block {
   BlockRunner* const runner_;
   const std::function<void()>* body_ = nullptr;
   std::vector<std::unique_ptr<BlockThread>> threads_;
-  std::vector<Warp> warps_;
+  std::vector<Warp> warps_ = std::vector<Warp>(kMostWarps);  // before any thread runs
   std::array<int, kMostWarps> preference_;  // of kRandom: warps, the first runs ahead
   uint32_t warps_ready_ = 0;
   int count_ = 0, alive_ = 0;
