@@ -110,8 +110,7 @@ void ActivateBackward(cudaStream_t stream, const ActivatedRows& in, const Narrow
 struct LogitRows {
   const float* logits = nullptr;  // (rows, stride): vocab of them count
   int64_t stride = 0;
-  int64_t rows = 0;
-  int vocab = 0;
+  int64_t rows = 0, vocab = 0;
   const int32_t* targets = nullptr;  // (rows), -1: nll 0, no gradient
 };
 /// Assigns nll (rows).

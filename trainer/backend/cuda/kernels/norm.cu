@@ -13,38 +13,41 @@ constexpr int64_t kMostParts = 132 * 4;
 constexpr int64_t kRowsPerPart = 4;        // at least, so that sums are little beside rows
 constexpr int64_t kMostShared = 96 << 10;  // bytes, on any device
 
+// What is added to a weight to give the gain.
+float PlusOf(const NormKind& kind) { return kind.one_plus ? 1 : 0; }
+
 int Threads(int width, int n) { return RowThreads(width / n, 8, kMostThreads); }
 
 template <int N, bool kAgain, typename Narrow>
 __global__ void __launch_bounds__(kMostThreads)
-    NormalizeKernel(NormRows in, Narrow* __restrict__ y, float* __restrict__ inverse_rms) {
-  const float* __restrict__ weight = in.weight;
-  const float plus = in.kind.one_plus ? 1 : 0;
+    NormalizeKernel(const float* __restrict__ x, const float* __restrict__ weight, float plus,
+                    int64_t rows, int width, float epsilon, Narrow* __restrict__ y,
+                    float* __restrict__ inverse_rms) {
   const int step = blockDim.x * N;
-  const int64_t rows = int64_t{gridDim.x} * blockDim.y;
-  for (int64_t row = int64_t{blockIdx.x} * blockDim.y + threadIdx.y; row < in.rows; row += rows) {
-    const float* __restrict__ x = in.x + row * in.width;
+  const int64_t at_once = int64_t{gridDim.x} * blockDim.y;
+  for (int64_t row = int64_t{blockIdx.x} * blockDim.y + threadIdx.y; row < rows; row += at_once) {
+    const float* const from = x + row * width;
     float inverse = 0;
     if constexpr (kAgain) {
       inverse = inverse_rms[row];
     } else {
       float squares = 0;
-      for (int c = threadIdx.x * N; c < in.width; c += step) {
+      for (int c = threadIdx.x * N; c < width; c += step) {
         float at[N];
-        Load<N>(x + c, at);
+        Load<N>(from + c, at);
 #pragma unroll
         for (int j = 0; j < N; ++j) squares += at[j] * at[j];
       }
-      inverse = InverseRms(RowSum(squares), in.width, static_cast<float>(in.kind.epsilon));
+      inverse = InverseRms(RowSum(squares), width, epsilon);
       if (threadIdx.x == 0) inverse_rms[row] = inverse;
     }
-    for (int c = threadIdx.x * N; c < in.width; c += step) {
+    for (int c = threadIdx.x * N; c < width; c += step) {
       float at[N], gain[N];
-      Load<N>(x + c, at);
+      Load<N>(from + c, at);
       Load<N>(weight + c, gain);
 #pragma unroll
       for (int j = 0; j < N; ++j) at[j] = (gain[j] + plus) * (at[j] * inverse);
-      Store<N>(at, y + row * in.width + c);
+      Store<N>(at, y + row * width + c);
     }
   }
 }
@@ -52,46 +55,46 @@ __global__ void __launch_bounds__(kMostThreads)
 // Each block keeps its own sums for d_weight, in shared memory (one row of them for every row of
 // the block) or, where they are too wide for it, in `sums` itself. A thread's columns stay its own.
 template <int N>
-__global__ void __launch_bounds__(kMostThreads)
-    NormalizeBackwardKernel(NormRows in, const float* __restrict__ inverse_rms,
-                            const float* __restrict__ dy, bool add, float* __restrict__ dx,
-                            bool shared, float* __restrict__ sums) {
+__global__ void __launch_bounds__(kMostThreads, 4)
+    NormalizeBackwardKernel(const float* __restrict__ x, const float* __restrict__ weight,
+                            float plus, int64_t rows, int width,
+                            const float* __restrict__ inverse_rms, const float* __restrict__ dy,
+                            bool add, float* __restrict__ dx, bool shared,
+                            float* __restrict__ sums) {
   GPU_DYN_SHARED(float, shared_sums);
-  const float* __restrict__ weight = in.weight;
-  const float plus = in.kind.one_plus ? 1 : 0;
-  const int width = in.width, step = blockDim.x * N;
+  const int step = blockDim.x * N;
   float* block_sums = sums + int64_t{blockIdx.x} * width;
   float* const own_sums = shared ? shared_sums + threadIdx.y * width : block_sums;
   for (int c = threadIdx.x * N; c < width; c += step) {
     const float zeros[N] = {};
     Store<N>(zeros, own_sums + c);
   }
-  const int64_t rows = int64_t{gridDim.x} * blockDim.y;
-  for (int64_t row = int64_t{blockIdx.x} * blockDim.y + threadIdx.y; row < in.rows; row += rows) {
-    const float* __restrict__ x_row = in.x + row * width;
-    const float* __restrict__ dy_row = dy + row * width;
+  const int64_t at_once = int64_t{gridDim.x} * blockDim.y;
+  for (int64_t row = int64_t{blockIdx.x} * blockDim.y + threadIdx.y; row < rows; row += at_once) {
+    const float* const x_row = x + row * width;
+    const float* const dy_row = dy + row * width;
     const float inverse = inverse_rms[row];
     float along = 0;  // how much dy would lengthen x
     for (int c = threadIdx.x * N; c < width; c += step) {
-      float x[N], d[N], gain[N];
-      Load<N>(x_row + c, x);
+      float at[N], d[N], gain[N];
+      Load<N>(x_row + c, at);
       Load<N>(dy_row + c, d);
       Load<N>(weight + c, gain);
 #pragma unroll
-      for (int j = 0; j < N; ++j) along += d[j] * (gain[j] + plus) * x[j];
+      for (int j = 0; j < N; ++j) along += d[j] * (gain[j] + plus) * at[j];
     }
     const float pull = RowSum(along) * inverse * inverse / width;
     for (int c = threadIdx.x * N; c < width; c += step) {
-      float x[N], d[N], gain[N], out[N] = {}, sum[N];
-      Load<N>(x_row + c, x);
+      float at[N], d[N], gain[N], out[N] = {}, sum[N];
+      Load<N>(x_row + c, at);
       Load<N>(dy_row + c, d);
       Load<N>(weight + c, gain);
       if (add) Load<N>(dx + row * width + c, out);
       Load<N>(own_sums + c, sum);
 #pragma unroll
       for (int j = 0; j < N; ++j) {
-        out[j] += inverse * ((gain[j] + plus) * d[j] - pull * x[j]);
-        sum[j] += d[j] * (x[j] * inverse);
+        out[j] += inverse * ((gain[j] + plus) * d[j] - pull * at[j]);
+        sum[j] += d[j] * (at[j] * inverse);
       }
       Store<N>(out, dx + row * width + c);
       Store<N>(sum, own_sums + c);
@@ -113,7 +116,8 @@ void LaunchNormalize(cudaStream_t stream, const NormRows& in, Narrow* y, float* 
   const bool packs = Packs<kN>(in.width, in.x, in.weight, y);
   const dim3 threads = RowBlock(Threads(in.width, packs ? kN : 1));
   Launch(stream, BlocksFor(in.rows, threads.y), threads, 0,
-         packs ? NormalizeKernel<kN, kAgain, Narrow> : NormalizeKernel<1, kAgain, Narrow>, in, y,
+         packs ? NormalizeKernel<kN, kAgain, Narrow> : NormalizeKernel<1, kAgain, Narrow>, in.x,
+         in.weight, PlusOf(in.kind), in.rows, in.width, static_cast<float>(in.kind.epsilon), y,
          inverse_rms);
 }
 
@@ -144,8 +148,8 @@ void NormalizeBackward(cudaStream_t stream, const NormRows& in, const float* inv
   const int64_t bytes = int64_t{threads.y} * in.width * static_cast<int64_t>(sizeof(float));
   const bool shared = bytes <= kMostShared;
   Launch(stream, static_cast<unsigned>(parts), threads, shared ? bytes : 0,
-         packs ? NormalizeBackwardKernel<kN> : NormalizeBackwardKernel<1>, in, inverse_rms, dy, add,
-         dx, shared, sums);
+         packs ? NormalizeBackwardKernel<kN> : NormalizeBackwardKernel<1>, in.x, in.weight,
+         PlusOf(in.kind), in.rows, in.width, inverse_rms, dy, add, dx, shared, sums);
   AddColumnSums(stream, sums, parts, in.width, in.width, d_weight);
 }
 

@@ -27,10 +27,9 @@ struct Turns {
 };
 
 struct HeadRows {
-  int64_t tokens = 0, width = 0;  // width of qkv
+  int64_t tokens = 0, width = 0, columns = 0;  // width of qkv
   int length = 0;
   int heads = 0, turned = 0, head_dim = 0;  // q's; q's and k's
-  int columns = 0;
   const float* cosine = nullptr;
   const float* sine = nullptr;
 };
@@ -68,8 +67,8 @@ struct Lane {
   }
 
   __device__ __forceinline__ void MoveTo(const HeadRows& rows, int position, float direction) {
-    const float* const cosines = rows.cosine + int64_t{position} * rows.columns;
-    const float* const sines = rows.sine + int64_t{position} * rows.columns;
+    const float* const cosines = rows.cosine + position * rows.columns;
+    const float* const sines = rows.sine + position * rows.columns;
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
       const int turn = slots->turn[i * 32 + lane];
@@ -137,7 +136,7 @@ struct Walk {
 };
 
 template <int N, typename Narrow>
-__global__ void __launch_bounds__(kThreads, 8)
+__global__ void __launch_bounds__(kThreads, 7)
     RotateKernel(HeadRows rows, Turns turns, float direction, Narrow* __restrict__ qkv) {
   GPU_SHARED(Slots, slots, [1]);
   Lane lane(rows, turns, slots);
