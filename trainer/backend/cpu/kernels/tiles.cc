@@ -101,24 +101,32 @@ struct LeftTiles {
   int64_t stride, lower, step;
 };
 
+// The four tiles of c, or what is to be added to.
+template <int kHigh, int kWide>
+void Start(const float* addend, int64_t stride) {
+  if (addend == nullptr) {
+    _tile_zero(0);
+    if (kWide == 2) _tile_zero(1);
+    if (kHigh == 2) _tile_zero(2);
+    if (kHigh == 2 && kWide == 2) _tile_zero(3);
+    return;
+  }
+  _tile_loadd(0, addend, 4 * stride);
+  if (kWide == 2) _tile_loadd(1, addend + kLanes, 4 * stride);
+  if (kHigh == 2) _tile_loadd(2, addend + kLanes * stride, 4 * stride);
+  if (kHigh == 2 && kWide == 2) _tile_loadd(3, addend + kLanes * stride + kLanes, 4 * stride);
+}
+
 template <int kHigh, int kWide>
 void Accumulate(int64_t k, LeftTiles a, const Bf16* b) {
-  _tile_zero(0);
-  if (kWide == 2) _tile_zero(1);
-  if (kHigh == 2) _tile_zero(2);
-  if (kHigh == 2 && kWide == 2) _tile_zero(3);
   for (int64_t depth = 0; depth < k; depth += kTileDepth) {
     _tile_loadd(4, a.first, a.stride);
+    if (kHigh == 2) _tile_loadd(5, a.first + a.lower, a.stride);
     _tile_loadd(6, b, 4 * kLanes);
+    if (kWide == 2) _tile_loadd(7, b + kTileSize, 4 * kLanes);
     _tile_dpbf16ps(0, 4, 6);
-    if (kWide == 2) {
-      _tile_loadd(7, b + kTileSize, 4 * kLanes);
-      _tile_dpbf16ps(1, 4, 7);
-    }
-    if (kHigh == 2) {
-      _tile_loadd(5, a.first + a.lower, a.stride);
-      _tile_dpbf16ps(2, 5, 6);
-    }
+    if (kHigh == 2) _tile_dpbf16ps(2, 5, 6);
+    if (kWide == 2) _tile_dpbf16ps(1, 4, 7);
     if (kHigh == 2 && kWide == 2) _tile_dpbf16ps(3, 5, 7);
     a.first += a.step;
     b += kWide * kTileSize;
@@ -133,56 +141,82 @@ void StoreTiles(float* c, int64_t stride) {
   if (kHigh == 2 && kWide == 2) _tile_stored(3, c + kLanes * stride + kLanes, 4 * stride);
 }
 
-// `rows` rows of c, kWide tiles wide.
-template <int kHigh, int kWide, typename Out>
-void Block(const TileProduct<Out>& p, int rows, LeftTiles a, const Bf16* b, int64_t at) {
-  Out* c = p.c + at;
-  Accumulate<kHigh, kWide>(p.k, a, b);
-  if constexpr (sizeof(Out) == sizeof(float)) {
-    if (p.addend == nullptr) {
-      StoreTiles<kHigh, kWide>(c, p.c_stride);
-      return;
-    }
-  }
+// What one block of c is made of: `rows` rows of it and of a, which with the columns of b start
+// here.
+struct BlockOperands {
+  LeftTiles a;
+  const Bf16* b;
+  const float* addend;  // or none
+  int64_t k;
+  int rows;
+};
+
+template <int kHigh, int kWide>
+void Multiply(const BlockOperands& block, float* c, int64_t stride) {
+  Start<kHigh, kWide>(block.addend, stride);
+  Accumulate<kHigh, kWide>(block.k, block.a, block.b);
+  StoreTiles<kHigh, kWide>(c, stride);
+}
+template <int kHigh, int kWide>
+void Multiply(const BlockOperands& block, Bf16* c, int64_t stride) {
+  Start<kHigh, kWide>(nullptr, 0);
+  Accumulate<kHigh, kWide>(block.k, block.a, block.b);
   alignas(64) float sums[kTileStrip * kTileStrip];
   StoreTiles<kHigh, kWide>(sums, kTileStrip);
-  for (int row = 0; row < rows; ++row) {
-    const float* addend = p.addend == nullptr ? nullptr : p.addend + at + row * p.c_stride;
+  for (int row = 0; row < block.rows; ++row) {
     for (int column = 0; column < kWide * kLanes; column += kLanes) {
-      Floats sum = Load(Whole{}, sums + row * kTileStrip + column);
-      if (addend != nullptr) sum += Load(Whole{}, addend + column);
-      Store(Whole{}, sum, c + row * p.c_stride + column);
+      Store(Whole{}, Load(Whole{}, sums + row * kTileStrip + column), c + row * stride + column);
     }
   }
 }
 
+// Rows row .. row + rows - 1 of c, where k is from `depth` on.
 template <int kHigh, typename Out>
-void Strip(const TileProduct<Out>& p, int64_t row, int rows) {
+void MultiplyRows(const TileProduct<Out>& p, int64_t row, int rows, int64_t depth, int64_t k) {
   const bool packed = p.a_stride == 0;
-  const LeftTiles a =
+  BlockOperands block;
+  block.a =
       packed ? LeftTiles{p.a + row * p.k, 4 * kLanes, kTileSize, kHigh * kTileSize}
              : LeftTiles{p.a + row * p.a_stride, 2 * p.a_stride, kLanes * p.a_stride, kTileDepth};
-  const int64_t depth = p.b_depth == 0 ? p.k : p.b_depth;
-  int64_t column = 0;
-  for (; column + kTileStrip <= p.n; column += kTileStrip) {
-    Block<kHigh, 2>(p, rows, a, p.b + column * depth, row * p.c_stride + column);
+  block.a.first += depth / kTileDepth * block.a.step;
+  block.k = k, block.rows = rows;
+  const float* addend = p.addend;
+  if constexpr (sizeof(Out) == sizeof(float)) {
+    if (depth > 0) addend = p.c;
   }
-  if (column < p.n) {
-    Block<kHigh, 1>(p, rows, a, p.b + column * depth, row * p.c_stride + column);
+  for (int64_t column = 0; column < p.n; column += kTileStrip) {
+    const int64_t at = row * p.c_stride + column;
+    block.addend = addend == nullptr ? nullptr : addend + at;
+    block.b = p.b + column * (p.b_depth == 0 ? p.k : p.b_depth);
+    if (p.n - column > kLanes) {
+      block.b += depth * kTileStrip;
+      Multiply<kHigh, 2>(block, p.c + at, p.c_stride);
+    } else {
+      block.b += depth * kLanes;
+      Multiply<kHigh, 1>(block, p.c + at, p.c_stride);
+    }
   }
 }
 
+// So much of 32 rows of a and of 32 columns of b stays in the first cache.
+constexpr int64_t kNear = 256;
+
 template <typename Out>
-[[gnu::flatten]] void Multiply(const TileProduct<Out>& p) {
+[[gnu::flatten]] void MultiplyTiles(const TileProduct<Out>& p) {
+  // Sums that are rounded cannot be taken up again.
+  const int64_t most = sizeof(Out) == sizeof(float) && p.k > kNear * 3 / 2 ? kNear : p.k;
   int configured = 0;
   for (int64_t row = 0; row < p.m; row += kTileStrip) {
     const int rows = static_cast<int>(p.m - row < kTileStrip ? p.m - row : kTileStrip);
     if (rows != configured) Configure(rows);
     configured = rows;
-    if (rows > kLanes) {
-      Strip<2>(p, row, rows);
-    } else {
-      Strip<1>(p, row, rows);
+    for (int64_t depth = 0; depth < p.k; depth += most) {
+      const int64_t k = p.k - depth < most ? p.k - depth : most;
+      if (rows > kLanes) {
+        MultiplyRows<2>(p, row, rows, depth, k);
+      } else {
+        MultiplyRows<1>(p, row, rows, depth, k);
+      }
     }
   }
   _tile_release();
@@ -197,8 +231,8 @@ void AddTiles(Kernels* kernels) {
                     .pack_transposed = PackRows<true, Bf16>,
                     .pack_columns = PackColumns<Bf16>,
                     .pack_float_columns = PackColumns<float>,
-                    .multiply = Multiply<float>,
-                    .multiply_to_narrow = Multiply<Bf16>};
+                    .multiply = MultiplyTiles<float>,
+                    .multiply_to_narrow = MultiplyTiles<Bf16>};
 }
 #endif
 
