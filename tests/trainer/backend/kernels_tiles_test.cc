@@ -11,8 +11,8 @@ constexpr int64_t kGap = 7;  // between rows
 struct Sizes {
   int64_t m, n, k;
 };
-constexpr Sizes kSizes[] = {{1, 16, 32},  {15, 48, 64}, {16, 32, 96},
-                            {17, 80, 32}, {45, 64, 64}, {100, 112, 160}};
+constexpr Sizes kSizes[] = {{1, 16, 32},  {15, 48, 64},    {16, 32, 96}, {17, 80, 32},
+                            {45, 64, 64}, {100, 112, 160}, {40, 48, 544}};
 
 class TilesTest : public testing::Test {
  protected:
