@@ -1,7 +1,8 @@
 #pragma once
 
-// The fast backend: matrix products by oneDNN, everything else in loops that are compiled for
-// AVX-512, AVX2 and plain x86-64 and chosen at run time, so that one binary runs on any x86-64. The
+// The fast backend: matrix products by oneDNN, or, of bf16 where the processor has AMX, by kernels
+// of our own; everything else in loops that are compiled for AVX-512, AVX2 and plain x86-64 and
+// chosen at run time, so that one binary runs on any x86-64. The
 // same number of threads, precision and instruction set give the same bits. The environment
 // variable GYRE_INSTRUCTIONS (amx, avx512_bf16, avx512, avx2 or baseline) keeps a process to what a
 // processor of that name has, so that different machines do the same. Operations are done when they
