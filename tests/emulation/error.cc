@@ -7,7 +7,7 @@
 namespace gyre::emulation {
 
 bool Location::operator==(const Location& other) const {
-  return line == other.line && std::strcmp(file, other.file) == 0;
+  return line == other.line && (file == other.file || std::strcmp(file, other.file) == 0);
 }
 
 std::string ToString(const Location& location) {

@@ -1,8 +1,8 @@
 #pragma once
 
 // The memory of the emulated devices: each allocation is one block of the heap, so that
-// AddressSanitizer knows its ends and its death, NaN at first. While nothing runs on a device its
-// memory is poisoned: a host that touches it is reported.
+// AddressSanitizer knows its ends and its death, NaN at first unless it is large. While nothing
+// runs on a device its memory is poisoned: a host that touches it is reported.
 
 #include <cuda_runtime.h>
 

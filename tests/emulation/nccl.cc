@@ -4,7 +4,7 @@
 
 #include <nccl.h>
 
-#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -133,7 +133,9 @@ using namespace gyre::emulation;
 struct ncclComm {
   std::shared_ptr<Ranks> ranks;
   int rank = 0;
-  ncclResult_t error = ncclSuccess;  // of what was carried out
+  // Of what was carried out, which may be after the communicator is gone.
+  std::shared_ptr<std::atomic<ncclResult_t>> error =
+      std::make_shared<std::atomic<ncclResult_t>>(ncclSuccess);
 };
 
 static ncclResult_t Carry(ncclComm* comm, const Collective& call, void* receive,
@@ -142,13 +144,18 @@ static ncclResult_t Carry(ncclComm* comm, const Collective& call, void* receive,
   const size_t bytes = call.count * BytesOf(call.type);
   RequireDeviceMemory(call.send, bytes, "what NCCL sends");
   RequireDeviceMemory(receive, bytes, "what NCCL receives");
-  Submit(stream, [=] {
-    if (!comm->ranks->Carry(comm->rank, call, receive)) comm->error = ncclRemoteError;
+  Submit(stream, [=, ranks = comm->ranks, rank = comm->rank, error = comm->error] {
+    if (!ranks->Carry(rank, call, receive)) *error = ncclRemoteError;
   });
   return ncclSuccess;
 }
 
 extern "C" {
+
+ncclResult_t ncclGetVersion(int* version) {
+  *version = NCCL_VERSION_CODE;
+  return ncclSuccess;
+}
 
 const char* ncclGetErrorString(ncclResult_t result) {
   switch (result) {
@@ -182,6 +189,11 @@ ncclResult_t ncclCommInitRank(ncclComm_t* comm, int size, ncclUniqueId id, int r
   return ncclSuccess;
 }
 
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id, int rank,
+                                    ncclConfig_t*) {
+  return ncclCommInitRank(comm, size, id, rank);
+}
+
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   comm->ranks->Leave();
   delete comm;
@@ -190,7 +202,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
 ncclResult_t ncclCommDestroy(ncclComm_t comm) { return ncclCommAbort(comm); }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
-  *error = comm->error;
+  *error = *comm->error;
   return ncclSuccess;
 }
 
