@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "trainer/ranks.h"
 #include "trainer/serve_messages.h"
 
 namespace gyre {
@@ -133,6 +134,13 @@ class OutputObserver : public TrainObserver {
   Output* const output_;
 };
 
+Result<TrainOutcome> Train(const RunRequest& run, TrainObserver& observer, TrainControl& control) {
+  TrainOptions options = run.options;
+  GYRE_ASSIGN_OR_RETURN(const auto ranks, MeetRanks(run.job, options, run.place));
+  options.ranks = ranks.get();
+  return Train(run.job, options, observer, control);
+}
+
 }  // namespace
 
 int Serve(int input_fd, int output_fd) {
@@ -150,7 +158,7 @@ int Serve(int input_fd, int output_fd) {
     const TrainOptions& options = work.run.options;
     LogInfo("job " + work.run.job.key + ": starting" +
             (options.resume_from.empty() ? "" : " from checkpoint " + options.resume_from));
-    const Result<TrainOutcome> outcome = Train(work.run.job, options, observer, *work.control);
+    const Result<TrainOutcome> outcome = Train(work.run, observer, *work.control);
     desk.Finished();  // before the word of it: the next job may follow at once
     LogInfo("job " + work.run.job.key + ": " +
             (outcome.ok() ? "done" : outcome.status().ToString()));

@@ -3,7 +3,14 @@
 // The pipe between a worker and its trainer. One JSON object a line.
 //
 // stdin (worker -> trainer):
-//   {"type": "run", "job": {TrainerJob}, "resume_from": HASH or "", "threads": N, "home": DIR}
+//   {"type": "run", "job": {TrainerJob}, "resume_from": HASH or "", "threads": N, "home": DIR,
+//    "device": "cpu" or "cuda:N", "rank": R, "world": W, "rendezvous": DIR}
+//                               the last four may be left out: on processors, alone. With a world
+//                               of more than one, this trainer is rank R of W that get the same
+//                               job, and they find each other in the folder, which is new for each
+//                               attempt. Rank 0 says everything; the others nothing but "done" or
+//                               "error", and what one is told by "stop" or "checkpoint" all do. An
+//                               error that is UNAVAILABLE is another rank's fault
 //   {"type": "checkpoint"}      write a checkpoint now, go on
 //   {"type": "stop"}            write a checkpoint, end the job with "done" and "stopped": true
 //   end of file                 exit at once, from a thread of its own, whatever the training

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kProtocol = 1;
 constexpr int kMaxThreads = 1024;
+constexpr int kMaxWorld = 1024;
 
 std::string Line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -30,6 +31,22 @@ Result<std::string> TextField(const Json& json, const char* name) {
   return field->get<std::string>();
 }
 
+Status ReadPlace(const Json& json, RankOptions* place) {
+  const auto whole = [&](const char* name, int least, int most, int otherwise) -> Result<int> {
+    const Json value = json.value(name, Json(otherwise));
+    if (value.is_number_integer() && value >= least && value <= most) return value.get<int>();
+    return InvalidArgument(std::string("a run line has '") + name + "' from " +
+                           std::to_string(least) + " to " + std::to_string(most));
+  };
+  GYRE_ASSIGN_OR_RETURN(place->world, whole("world", 1, kMaxWorld, 1));
+  GYRE_ASSIGN_OR_RETURN(place->rank, whole("rank", 0, place->world - 1, 0));
+  if (place->world == 1) return OkStatus();
+  GYRE_ASSIGN_OR_RETURN(const std::string folder, TextField(json, "rendezvous"));
+  if (folder.empty()) return InvalidArgument("a run line needs a folder as 'rendezvous'");
+  place->folder = folder;
+  return OkStatus();
+}
+
 Result<ServeRequest> ParseRun(const Json& json) {
   RunRequest run;
   if (!json.contains("job")) return InvalidArgument("a run line needs 'job'");
@@ -44,6 +61,10 @@ Result<ServeRequest> ParseRun(const Json& json) {
     return InvalidArgument("a run line needs 'threads', from 1 to " + std::to_string(kMaxThreads));
   }
   run.options.threads = threads->get<int>();
+  if (json.contains("device")) {
+    GYRE_ASSIGN_OR_RETURN(run.options.backend, TextField(json, "device"));
+  }
+  GYRE_RETURN_IF_ERROR(ReadPlace(json, &run.place));
   return ServeRequest(std::move(run));
 }
 

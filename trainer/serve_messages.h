@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "base/status.h"
+#include "trainer/collective/rendezvous.h"
 #include "trainer/trainer.h"
 
 namespace gyre {
@@ -14,6 +15,7 @@ namespace gyre {
 struct RunRequest {
   TrainerJob job;
   TrainOptions options;
+  RankOptions place;
 };
 struct CheckpointRequest {};
 struct StopRequest {};

@@ -59,6 +59,7 @@ class Agent : public Worker, public LeaseHolder {
                      .files = &files_,
                      .processors = std::move(processors),
                      .affinity = options.affinity,
+                     .cpu_ranks = options.cpu_ranks,
                      .stop_grace = options.stop_grace,
                      .exit_grace = options.exit_grace};
     slot.on_free = [this] {

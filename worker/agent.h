@@ -35,6 +35,9 @@ struct WorkerOptions {
   /// there are. Workers with the same word here stay out of each other's way; empty = jobs run
   /// wherever the system puts them.
   std::string affinity = "gyre";
+  /// In how many processes a job runs that needs no GPU: more than one is for tests of what jobs on
+  /// several GPUs do.
+  int cpu_ranks = 1;
   Millis stop_grace{30000};  // a trainer told to stop that takes longer is killed
   Millis exit_grace{2000};   // as is one that has not exited this long after its input ended
 };

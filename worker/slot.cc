@@ -1,13 +1,12 @@
 #include "worker/slot.h"
 
-#include <csignal>
-#include <cstring>
 #include <utility>
 
 #include "base/files.h"
 #include "base/log.h"
 #include "base/machine.h"
 #include "worker/devices.h"
+#include "worker/trainer_end.h"
 
 namespace gyre {
 namespace {
@@ -15,27 +14,10 @@ namespace {
 constexpr Millis kHelloTimeout{30000};
 constexpr Millis kCommandTimeout{5000};
 constexpr Millis kLogPatience{1000};
-// How late it may be noticed that a trainer told to stop has had its time.
+// How late it may be noticed that a trainer told to stop has had its time, or a rank has failed.
 constexpr Millis kLook{200};
-
-bool IsFromOutside(int signal) {
-  return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
-}
-
-std::string SignalName(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name == nullptr ? "signal " + std::to_string(signal) : std::string("SIG") + name;
-}
-
-// The end of an error's first line, which is all that a table has room for, and all that tells
-// failures apart; the lines before it follow.
-std::string LastWords(std::string log) {
-  log.erase(log.find_last_not_of(" \n") + 1);
-  if (log.empty()) return "; it wrote nothing to its log";
-  const size_t before = log.rfind('\n');
-  const std::string words = "; its last line: " + log.substr(before + 1);
-  return before == std::string::npos ? words : words + "\nits last lines:\n" + log;
-}
+// How long after the first word of a failure the rank that it began with may take to show.
+constexpr Millis kCausePatience{2000};
 
 }  // namespace
 
@@ -116,7 +98,12 @@ void Slot::AbandonLocked() {
   abandoned_ = true;
   fetching_.request_stop();
   if (uploader_ != nullptr) uploader_->Drop();
+  KillLocked();
+}
+
+void Slot::KillLocked() {
   if (trainer_ != nullptr) trainer_->Kill();
+  if (others_ != nullptr) others_->Kill();
 }
 
 void Slot::Run() {
@@ -146,7 +133,7 @@ UploaderOptions Slot::Uploads(int64_t job_id) {
   uploads.on_ended = [this] {
     const std::lock_guard lock(mutex_);
     fetching_.request_stop();
-    if (trainer_ != nullptr && training_) trainer_->Kill();
+    if (training_) KillLocked();
   };
   if (!files->sends()) return uploads;
   uploads.send_object = [files](const std::string& hash, std::stop_token stop) {
@@ -171,6 +158,7 @@ void Slot::RunAttempt(const Lease& lease) {
     trainer_->DrainLog();
     trainer_->EndOffspring();
   }
+  EndOthers();
   // Before others hear of the end: the next job may want the whole machine.
   claim_ = ProcessorClaim();
   // Its last lines should be there when people hear of its end; a coordinator that is away gets
@@ -180,6 +168,9 @@ void Slot::RunAttempt(const Lease& lease) {
   if (logged || log->Finish(Abandoned() ? Millis(0) : kLogPatience)) {
     std::error_code error;
     std::filesystem::remove(LogPath(lease), error);
+    for (int rank = 1; rank < WorldOf(lease); ++rank) {
+      std::filesystem::remove(LogPathOfRank(LogPath(lease), rank), error);
+    }
   }
   const std::string name = ToString(lease.attempt);
   if (!reported.ok()) {
@@ -209,8 +200,6 @@ AttemptEnd Slot::Train(const Lease& lease) {
   }
   Status fetched = options_.files->Fetch(lease, stop);
   if (stop.stop_requested() || !fetched.ok()) return NotFetched(lease, std::move(fetched));
-  const auto command = RunCommand(lease, options_.files->trainer_home());
-  if (!command.ok()) return {.outcome = Outcome::kFailed, .error = command.status()};
   memory_kills_ = OutOfMemoryKills();
   fingerprint_.clear();
   if (Status ready = Prepare(lease); !ready.ok()) {
@@ -218,19 +207,40 @@ AttemptEnd Slot::Train(const Lease& lease) {
     EndTrainer();
     return {.outcome = Outcome::kFailed, .error = std::move(ready)};
   }
-  fingerprint_ = AttemptFingerprint(hello_, lease);
+  if (Status started = StartOthers(lease); !started.ok()) {
+    return {.outcome = Outcome::kFailed, .error = std::move(started)};
+  }
+  fingerprint_ = AttemptFingerprint(hello_, lease, WorldOf(lease));
   if (const std::string missing = MissingPrecision(hello_, lease); !missing.empty()) {
     LogWarning(ToString(lease.attempt) + ": " + lease.sweep + ", " + lease.variant + " asks for " +
                missing + ", which this processor has no instructions for, and trains in float32");
   }
   uploader_->SetFingerprint(fingerprint_);
-  if (!trainer_->Say(*command, kCommandTimeout).ok()) return EndOfTrainer(lease);
+  if (Status told = Command(lease); !told.ok()) {
+    if (told.code() == StatusCode::kUnavailable) return EndOfTrainer(lease);
+    return {.outcome = Outcome::kFailed, .error = std::move(told)};
+  }
   {
     const std::lock_guard lock(mutex_);
     training_ = true;
     if (stop_wanted_) (void)trainer_->Say(kStopCommand, Millis(0));
   }
   return Follow(lease);
+}
+
+// Every rank gets the job. One that does not listen has failed, as will show.
+Status Slot::Command(const Lease& lease) {
+  RankPlace place{.world = WorldOf(lease)};
+  if (rendezvous_) place.rendezvous = rendezvous_->path() / "ranks";
+  const std::string home = options_.files->trainer_home();
+  GYRE_ASSIGN_OR_RETURN(const std::string command, RunCommand(lease, home, place));
+  const auto command_of = [&](int rank) {
+    RankPlace other = place;
+    other.rank = rank;
+    return *RunCommand(lease, home, other);
+  };
+  if (others_ != nullptr) (void)others_->Run(command_of, kCommandTimeout);
+  return trainer_->Say(command, kCommandTimeout);
 }
 
 AttemptEnd Slot::NotFetched(const Lease& lease, Status why) const {
@@ -280,11 +290,45 @@ Status Slot::StartTrainer(std::unique_ptr<TrainerLog> log) {
   return OkStatus();
 }
 
+Status Slot::StartOthers(const Lease& lease) {
+  const int world = WorldOf(lease);
+  if (world == 1) return OkStatus();
+  GYRE_ASSIGN_OR_RETURN(auto folder, ScratchFolder::Create(options_.home, "ranks"));
+  rendezvous_.emplace(std::move(folder));
+  GYRE_ASSIGN_OR_RETURN(
+      auto others,
+      OtherRanks::Start(
+          {.program = options_.trainer,
+           .world = world,
+           .log = LogPath(lease),
+           .hand_on = [sender = log_](std::string_view bytes) { sender->Append(bytes); },
+           .greeting = kHelloTimeout,
+           .exit_grace = options_.exit_grace}));
+  const std::lock_guard lock(mutex_);
+  others_ = std::move(others);
+  if (abandoned_) others_->Kill();
+  return OkStatus();
+}
+
+// Not one of them runs any more when it returns.
+void Slot::EndOthers() {
+  std::unique_ptr<OtherRanks> others;
+  {
+    const std::lock_guard lock(mutex_);
+    others = std::move(others_);
+  }
+  others.reset();
+  rendezvous_.reset();
+}
+
 // The trainer is between two jobs: the threads that it starts for the next one will follow those
 // that it has.
 void Slot::ChooseProcessors(const Lease& lease) {
   if (options_.processors.empty()) return;
-  claim_ = ProcessorClaim::Make(options_.processors, lease.cpus, options_.affinity);
+  // Ranks wait for each other, and each has threads beside those that compute.
+  claim_ = WorldOf(lease) > 1
+               ? ProcessorClaim()
+               : ProcessorClaim::Make(options_.processors, lease.cpus, options_.affinity);
   const bool own = !claim_.processors().empty();
   const Status chosen = RunOn(trainer_->pid(), own ? claim_.processors() : options_.processors);
   if (!chosen.ok()) LogWarning(ToString(lease.attempt) + ": " + chosen.message());
@@ -296,11 +340,17 @@ AttemptEnd Slot::Follow(const Lease& lease) {
     auto message = trainer_->Next(kLook);
     {
       const std::lock_guard lock(mutex_);
-      if (stop_wanted_ && Clock::Real().Now() >= kill_at_) trainer_->Kill();
+      if (stop_wanted_ && Clock::Real().Now() >= kill_at_) KillLocked();
+    }
+    if (others_ != nullptr) {
+      if (const auto failure = others_->Look()) return EndOfRank(lease, *failure);
     }
     if (message.ok()) {
-      if (Take(*std::move(message), &end)) return end;
-      continue;
+      if (!Take(*std::move(message), &end)) continue;
+      // What rank 0 calls another rank's fault is that rank's to explain.
+      if (others_ == nullptr || end.error.code() != StatusCode::kUnavailable) return end;
+      const auto failure = others_->AwaitFailure(kCausePatience);
+      return failure ? EndOfRank(lease, *failure) : end;
     }
     switch (message.status().code()) {
       case StatusCode::kDeadlineExceeded:
@@ -374,36 +424,39 @@ AttemptEnd Slot::EndOfTrainer(const Lease& lease) {
   }
   const ChildEnd how = trainer->End(options_.exit_grace);
   end.peak_memory_bytes = how.peak_memory_bytes;
-  const std::string signal = SignalName(how.signal);
-  const std::string words = LastWords(trainer->LastLines());
-  if (gave_up && how.signal == SIGKILL) {
-    end.outcome = Outcome::kStopped;
-    end.error =
-        DeadlineExceeded("the trainer did not stop within " +
-                         std::to_string(options_.stop_grace.count()) + " ms and was killed");
-  } else if (how.overdue) {
-    end.outcome = Outcome::kFailed;
-    end.error = Internal(
-        "the trainer stopped talking in the middle of the job, did not exit, and was killed" +
-        words);
-  } else if (how.signal == SIGKILL && OutOfMemoryKills() > memory_kills_) {
-    end.outcome = Outcome::kFailed;
-    end.error = ResourceExhausted(
-        "the trainer was killed while the machine was out of memory; use a smaller "
-        "micro-batch or fewer slots" +
-        words);
-  } else if (IsFromOutside(how.signal)) {
-    end.outcome = Outcome::kLost;
-    end.error = Unavailable("the trainer was killed from outside (" + signal + ")");
-  } else if (how.signal != 0) {
-    end.outcome = Outcome::kFailed;
-    end.error =
-        Internal("the trainer crashed: " + signal + " (" + strsignal(how.signal) + ")" + words);
-  } else {
-    end.outcome = Outcome::kFailed;
-    end.error = Internal("the trainer exited with code " + std::to_string(how.code) +
-                         " in the middle of the job" + words);
+  TrainerVerdict verdict =
+      Judge({.who = WorldOf(lease) > 1 ? "the trainer of rank 0" : "the trainer",
+             .how = how,
+             .last_lines = trainer->LastLines(),
+             .memory_was_short = OutOfMemoryKills() > memory_kills_,
+             .given_up = gave_up ? std::optional(options_.stop_grace) : std::nullopt});
+  end.outcome = verdict.outcome;
+  end.error = std::move(verdict.error);
+  return end;
+}
+
+// The first that fails is the cause; what the others come to is a consequence.
+AttemptEnd Slot::EndOfRank(const Lease& lease, const RankFailure& failure) {
+  AttemptEnd end{.fingerprint = fingerprint_};
+  bool gave_up = false;
+  {
+    const std::lock_guard lock(mutex_);
+    KillLocked();
+    end.step = std::max(progress_.step, lease.checkpoint_step);
+    end.tokens = progress_.tokens;
+    gave_up = stop_wanted_ && Clock::Real().Now() >= kill_at_;
   }
+  EndTrainer();
+  TrainerVerdict verdict{Outcome::kFailed, failure.error};
+  if (failure.error.ok()) {
+    verdict = Judge({.who = "the trainer of rank " + std::to_string(failure.rank),
+                     .how = failure.how,
+                     .last_lines = failure.last_lines,
+                     .memory_was_short = OutOfMemoryKills() > memory_kills_,
+                     .given_up = gave_up ? std::optional(options_.stop_grace) : std::nullopt});
+  }
+  end.outcome = verdict.outcome;
+  end.error = std::move(verdict.error);
   return end;
 }
 

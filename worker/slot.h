@@ -4,10 +4,9 @@
 // comes of it, and is free again. The trainer is started for the first job and used for the next
 // ones; a crash or a kill costs the attempt, not the slot.
 //
-// Which outcome an attempt gets when its trainer dies: killed from outside (KILL, TERM, INT, HUP)
-// is LOST, unless the kernel has killed for want of memory meanwhile; that and every other signal
-// or exit is FAILED, with the trainer's last words; killed by this worker after it would not stop
-// is STOPPED.
+// A job on several devices has a trainer a device; the slot's own is rank 0, and the others
+// (other_ranks.h) live as long as the attempt. One that fails ends the attempt, which says which
+// rank it was and why (trainer_end.h); the others are killed at once.
 //
 // Threads: one of its own follows the attempt from its start to its end and is the one that starts
 // trainers. All calls may come from any thread and wait for nothing.
@@ -21,9 +20,11 @@
 #include <thread>
 #include <vector>
 
+#include "base/scratch_folder.h"
 #include "worker/coordinator_client.h"
 #include "worker/job_files.h"
 #include "worker/log_sender.h"
+#include "worker/other_ranks.h"
 #include "worker/processors.h"
 #include "worker/trainer_process.h"
 #include "worker/uploader.h"
@@ -36,6 +37,7 @@ struct SlotOptions {
   JobFiles* files = nullptr;              // outlives the slot
   std::vector<int> processors;            // that jobs get for their own; empty = none do
   std::string affinity;                   // whose jobs stay out of each other's way
+  int cpu_ranks = 1;                      // see WorkerOptions
   Millis stop_grace{30000};               // for a trainer told to stop
   Millis exit_grace{2000};                // for one whose input has ended
   std::function<void()> on_free;          // an attempt has ended
@@ -70,24 +72,31 @@ class Slot {
   AttemptEnd NotFetched(const Lease& lease, Status why) const;
   Status Prepare(const Lease& lease);
   Status StartTrainer(std::unique_ptr<TrainerLog> log);
+  Status StartOthers(const Lease& lease);
+  void EndOthers();
+  Status Command(const Lease& lease);
   void ChooseProcessors(const Lease& lease);
+  int WorldOf(const Lease& lease) const { return RanksOf(lease, options_.cpu_ranks); }
   bool Abandoned() const;
   std::filesystem::path LogPath(const Lease& lease) const;
   AttemptEnd Follow(const Lease& lease);
   bool Take(TrainerMessage message, AttemptEnd* end);
   AttemptEnd EndOfTrainer(const Lease& lease);
+  AttemptEnd EndOfRank(const Lease& lease, const RankFailure& failure);
   void EndTrainer();
+  void KillLocked();
   void StopLocked();
   void AbandonLocked();
 
   const SlotOptions options_;
   CoordinatorClient& client_;
-  // Its own thread's, as the next four.
+  // Its own thread's, as the next five.
   ProcessorClaim claim_;      // of the attempt at hand
   int64_t memory_kills_ = 0;  // of the machine, when the attempt began
   TrainerHello hello_;
-  std::string fingerprint_;  // of the attempt at hand
+  std::string fingerprint_;         // of the attempt at hand
   std::shared_ptr<LogSender> log_;  // of the attempt at hand
+  std::optional<ScratchFolder> rendezvous_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -95,7 +104,8 @@ class Slot {
   Progress progress_;
   std::unique_ptr<Uploader> uploader_;
   std::unique_ptr<TrainerProcess> trainer_;
-  bool training_ = false;  // the trainer has the job: commands make sense
+  std::unique_ptr<OtherRanks> others_;  // of an attempt with several ranks
+  bool training_ = false;               // the trainer has the job: commands make sense
   bool stop_wanted_ = false;
   Millis kill_at_{0};  // when a trainer told to stop has had its time
   bool checkpoint_wanted_ = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 #include "trainer/config/job_config.h"
 
@@ -127,6 +128,16 @@ std::string WantedPrecision(const Lease& lease) {
   return wanted.is_string() ? wanted.get<std::string>() : "float32";
 }
 
+/// Of the devices "cuda:0,cuda:2" rank 1 has the second; where there is one, all have that.
+std::string DeviceOf(const Lease& lease, int rank) {
+  std::istringstream names(lease.device);
+  std::string device = lease.device;
+  for (int i = 0; i <= rank; ++i) std::getline(names, device, ',');
+  return device;
+}
+
+int ThreadsOf(const Lease& lease, int world) { return std::max(1, lease.cpus / world); }
+
 bool Has(const TrainerHello& hello, const std::string& precision) {
   const auto& all = hello.precisions;
   return std::find(all.begin(), all.end(), precision) != all.end();
@@ -155,23 +166,31 @@ std::string MissingPrecision(const TrainerHello& hello, const Lease& lease) {
   return wanted == "float32" || Has(hello, wanted) ? "" : wanted;
 }
 
-std::string AttemptFingerprint(const TrainerHello& hello, const Lease& lease) {
+std::string AttemptFingerprint(const TrainerHello& hello, const Lease& lease, int world) {
   Json fingerprint = Json::parse(hello.fingerprint);  // written by ourselves, in `Fields::Object`
-  fingerprint["threads"] = lease.cpus;
+  fingerprint["threads"] = ThreadsOf(lease, world);
+  if (world > 1) fingerprint["ranks"] = world;
   const std::string wanted = WantedPrecision(lease);
   if (wanted != "float32" && Has(hello, wanted)) fingerprint["precision"] = wanted;
   return fingerprint.dump();
 }
 
-Result<std::string> RunCommand(const Lease& lease, const std::string& home) {
+Result<std::string> RunCommand(const Lease& lease, const std::string& home,
+                               const RankPlace& place) {
   Json job = Json::parse(lease.job, nullptr, /*allow_exceptions=*/false);
   if (!job.is_object())
     return InvalidArgument("the job that came with the lease is no JSON object");
-  const Json command = {{"type", "run"},
-                        {"job", std::move(job)},
-                        {"resume_from", lease.checkpoint_hash},
-                        {"threads", lease.cpus},
-                        {"home", home}};
+  Json command = {{"type", "run"},
+                  {"job", std::move(job)},
+                  {"resume_from", lease.checkpoint_hash},
+                  {"threads", ThreadsOf(lease, place.world)},
+                  {"home", home}};
+  command["device"] = DeviceOf(lease, place.rank);
+  if (place.world > 1) {
+    command["rank"] = place.rank;
+    command["world"] = place.world;
+    command["rendezvous"] = place.rendezvous;
+  }
   return command.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

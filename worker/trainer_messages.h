@@ -47,12 +47,20 @@ Result<TrainerMessage> ParseTrainerMessage(std::string_view line);
 /// What a job asks for and its trainer has not got, so that it trains in float32; or empty.
 std::string MissingPrecision(const TrainerHello& hello, const Lease& lease);
 
-/// What the bits of one attempt depend on: the trainer's fingerprint with the attempt's threads,
-/// and its precision, unless that is float32.
-std::string AttemptFingerprint(const TrainerHello& hello, const Lease& lease);
+/// Which trainer of an attempt.
+struct RankPlace {
+  int rank = 0, world = 1;
+  std::string rendezvous;  // a folder
+};
 
-/// The "run" line. INVALID_ARGUMENT: the lease's job is not JSON.
-Result<std::string> RunCommand(const Lease& lease, const std::string& home);
+/// What the bits of one attempt depend on: the trainer's fingerprint with the attempt's threads,
+/// its precision, unless that is float32, and its ranks, if there is more than one.
+std::string AttemptFingerprint(const TrainerHello& hello, const Lease& lease, int world = 1);
+
+/// The "run" line. The ranks of a job share its cpus out among them. INVALID_ARGUMENT: the lease's
+/// job is not JSON.
+Result<std::string> RunCommand(const Lease& lease, const std::string& home,
+                               const RankPlace& place = {});
 inline constexpr std::string_view kCheckpointCommand = "{\"type\":\"checkpoint\"}\n";
 inline constexpr std::string_view kStopCommand = "{\"type\":\"stop\"}\n";
 

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "base/log.h"
+#include "tests/trainer/collective/ranks_in_threads.h"
 #include "tests/trainer/data/temporary_home.h"
 #include "tests/trainer/made_job.h"
 #include "trainer/serve_messages.h"
@@ -207,6 +208,15 @@ TEST_F(ServeTest, WrongLinesAreAnsweredAndSurvived) {
     json[field] = nullptr;
     lines.push_back(json.dump());
   }
+  for (const char* wrong :
+       {R"({"world": 0})", R"({"world": 2.5})", R"({"world": 2, "rank": 2, "rendezvous": "x"})",
+        R"({"world": 2, "rank": -1, "rendezvous": "x"})", R"({"world": 2, "rank": 1})",
+        R"({"world": 2, "rendezvous": ""})", R"({"rank": 1})", R"({"world": 100000})",
+        R"({"device": 3})", R"({"device": "tpu"})"}) {
+    Json json = good;
+    json.update(Json::parse(wrong));
+    lines.push_back(json.dump());
+  }
   for (const std::string& line : lines) {
     child.Say(line);
     const Json answer = child.Next();
@@ -221,6 +231,24 @@ TEST_F(ServeTest, WrongLinesAreAnsweredAndSurvived) {
   EXPECT_EQ(child.Next()["code"], "NOT_FOUND");
   child.Say(good.dump());
   EXPECT_EQ(child.Until("done").back()["stopped"], false);
+}
+
+TEST_F(ServeTest, SeveralTrainAsRanksAndRankZeroSpeaks) {
+  Child first, second;
+  if (!HasGloo(home_ / "gloo")) GTEST_SKIP() << "this build has no gloo";
+  Json line = Json::parse(RunLine(MakeJob(home_)));
+  line.update({{"world", 2}, {"rank", 0}, {"rendezvous", (home_ / "ranks").string()}});
+  first.Say(line.dump());
+  line["rank"] = 1;
+  second.Say(line.dump());
+  const std::vector<Json> said = first.Until("done");
+  EXPECT_GT(said.size(), 20u);
+  EXPECT_EQ(said.back()["step"], 20);
+  EXPECT_EQ(second.Next()["type"], "hello");
+  EXPECT_EQ(second.Next()["type"], "done");
+  // The same folder again.
+  first.Say(line.dump());
+  EXPECT_EQ(first.Next()["code"], "ALREADY_EXISTS");
 }
 
 TEST_F(ServeTest, OneJobAtATime) {

@@ -6,6 +6,8 @@
 //   and
 //            goes on waiting
 //   "disk_full"   says that it found no room
+//   "peer"   says that another rank is gone, which ends the job
+//   "@N WORD"   WORD, if it is rank N
 //   "deaf"   ignores every command from now on; still exits at end of file
 //   "garbage" "huge" "silence"   says what is no message; says a line without end; closes fd 3
 //   "kill:N" "exit:N"   raises signal N; exits with code N after a last word on stderr
@@ -74,13 +76,20 @@ class Job {
   void Do() {
     std::fprintf(stderr, "job begins, threads %d, pid %d\n", run_.at("threads").get<int>(),
                  getpid());
+    if (run_.contains("world")) {
+      std::fprintf(stderr, "rank %d of %d in %s on %s\n", run_.at("rank").get<int>(),
+                   run_.at("world").get<int>(), run_.at("rendezvous").get<std::string>().c_str(),
+                   run_.value("device", "no device").c_str());
+    }
     for (const auto& word : run_.at("job").at("script")) {
       if (!Do(word.get<std::string>())) return;
     }
   }
 
  private:
-  bool Do(const std::string& word) {
+  bool Do(const std::string& text) {
+    if (text[0] == '@' && std::atoi(text.c_str() + 1) != run_.value("rank", 0)) return true;
+    const std::string word = text[0] == '@' ? text.substr(text.find(' ') + 1) : text;
     const size_t colon = word.find(':');
     const std::string verb = word.substr(0, colon);
     const int number = colon == std::string::npos ? 1 : std::atoi(word.c_str() + colon + 1);
@@ -116,6 +125,9 @@ class Job {
       return false;
     } else if (verb == "error") {
       Say({{"type", "error"}, {"code", "NOT_FOUND"}, {"message", "no data set"}});
+      return false;
+    } else if (verb == "peer") {
+      Say({{"type", "error"}, {"code", "UNAVAILABLE"}, {"message", "rank 1 is gone"}});
       return false;
     } else if (verb == "wait") {
       return Wait();

@@ -97,7 +97,12 @@ TEST(TrainerMessages, TheRunCommandIsOneLineWithTheJobInIt) {
   ASSERT_TRUE(command.ok());
   EXPECT_EQ(
       *command,
-      R"({"type":"run","job":{"seed":18446744073709551615,"x":0.1},"resume_from":"ab","threads":2,"home":"/home/x"})"
+      R"({"type":"run","job":{"seed":18446744073709551615,"x":0.1},"resume_from":"ab","threads":2,"home":"/home/x","device":"cpu"})"
+      "\n");
+  EXPECT_EQ(
+      *RunCommand({.job = "{}", .cpus = 5, .device = "cuda:2,cuda:5"}, "/home/x",
+                  {.rank = 1, .world = 2, .rendezvous = "/home/x/tmp/r"}),
+      R"({"type":"run","job":{},"resume_from":"","threads":2,"home":"/home/x","device":"cuda:5","rank":1,"world":2,"rendezvous":"/home/x/tmp/r"})"
       "\n");
   EXPECT_EQ(RunCommand({.job = "[]"}, "").status().code(), StatusCode::kInvalidArgument);
 }
