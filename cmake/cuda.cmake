@@ -20,7 +20,8 @@ endif()
 find_path(GYRE_CUDA_INCLUDE_DIR cublasLt.h HINTS ${CUDAToolkit_INCLUDE_DIRS} /usr/local/cuda/include)
 
 # What the plug-in and the programs that load it have to agree about.
-set(abi_headers trainer/backend/backend.h trainer/backend/cuda/plugin.h trainer/collective/communicator.h)
+set(abi_headers trainer/backend/backend.h trainer/backend/cuda/plugin.h trainer/collective/communicator.h
+  trainer/collective/nccl_plugin.h)
 set(abi_text)
 foreach(header ${abi_headers})
   file(SHA256 ${CMAKE_SOURCE_DIR}/${header} hash)

@@ -111,6 +111,7 @@ class Run {
   Wishes TakeWishes();
   Status AddUp(double* nats, int64_t* targets);
   Result<Update> UpdateOnce();
+  Status Confirm(const Update& update) const;
   Status Report(const Update& update);
   Status Sample();
   Status Checkpoint();
@@ -313,6 +314,16 @@ Result<Update> Run::UpdateOnce() {
   return update;
 }
 
+// A rank that dies while devices add up gradients leaves the others with numbers that are worth
+// nothing: before anything that comes of them is said or kept, all ranks meet again.
+Status Run::Confirm(const Update& update) const {
+  const bool matters = EvaluatesAt(job_.config, step_) || CheckpointsAt(job_.config.train, step_) ||
+                       agreed_.stop || agreed_.checkpoint || !update.finite();
+  if (ranks_.alone() || !matters) return OkStatus();
+  double here = 1;
+  return ranks_.Sum({&here, 1});
+}
+
 Status Run::Report(const Update& update) {
   Progress(update.loss);
   if (ReportsLossAt(job_.config.train, step_) || !update.finite()) Point("train/loss", update.loss);
@@ -412,6 +423,7 @@ Result<TrainOutcome> Run::Train() {
     if (wishes.stop) return Stopped();
     ++step_;
     GYRE_ASSIGN_OR_RETURN(const Update update, UpdateOnce());
+    GYRE_RETURN_IF_ERROR(Confirm(update));
     GYRE_RETURN_IF_ERROR(SwitchPositions());
     GYRE_RETURN_IF_ERROR(Report(update));
     if (!update.finite()) return Diverged();

@@ -76,7 +76,7 @@ class RendezvousStore : public gloo::rendezvous::Store {
 
 class GlooCommunicator : public Communicator {
  public:
-  explicit GlooCommunicator(std::unique_ptr<Rendezvous> rendezvous)
+  explicit GlooCommunicator(std::shared_ptr<Rendezvous> rendezvous)
       : rendezvous_(std::move(rendezvous)),
         rank_(rendezvous_->options().rank),
         size_(rendezvous_->options().world) {}
@@ -221,7 +221,7 @@ class GlooCommunicator : public Communicator {
     context_->closeConnections();
   }
 
-  const std::unique_ptr<Rendezvous> rendezvous_;
+  const std::shared_ptr<Rendezvous> rendezvous_;
   const int rank_, size_;
   std::shared_ptr<gloo::rendezvous::Context> context_;
   uint64_t slot_ = 0;
@@ -231,7 +231,7 @@ class GlooCommunicator : public Communicator {
 
 }  // namespace
 
-Result<std::unique_ptr<Communicator>> ConnectByGloo(std::unique_ptr<Rendezvous> rendezvous) {
+Result<std::unique_ptr<Communicator>> ConnectByGloo(std::shared_ptr<Rendezvous> rendezvous) {
   auto communicator = std::make_unique<GlooCommunicator>(std::move(rendezvous));
   GYRE_RETURN_IF_ERROR(communicator->Connect());
   return std::unique_ptr<Communicator>(std::move(communicator));

@@ -16,6 +16,6 @@ namespace gyre {
 
 /// Connects all ranks that have come; the communicator's timeout is the rendezvous'. UNAVAILABLE:
 /// one of them is gone. UNIMPLEMENTED: this build has no gloo.
-Result<std::unique_ptr<Communicator>> ConnectByGloo(std::unique_ptr<Rendezvous> rendezvous);
+Result<std::unique_ptr<Communicator>> ConnectByGloo(std::shared_ptr<Rendezvous> rendezvous);
 
 }  // namespace gyre
