@@ -8,7 +8,7 @@ namespace gyre {
 namespace {
 
 const std::vector<std::string> kFamilies = {"gpt", "llama", "gemma"};
-const std::vector<std::string> kPrecisions = {"float32", "bf16"};
+const std::vector<std::string> kPrecisions = {"float32", "tf32", "bf16"};
 
 }  // namespace
 
@@ -17,7 +17,13 @@ const std::vector<BenchShape>& BenchShapes() {
       {"quick", 2, 128, 512, 4, 257, 128, 16},  // the quick start's model
       {"S", 4, 256, 1024, 4, 512, 256, 8},      //
       {"M", 6, 384, 1536, 6, 2048, 256, 8},     //
-      {"long", 4, 256, 1024, 4, 512, 8192, 1, true}, {"tiny", 1, 32, 64, 2, 257, 16, 2},
+      {"long", 4, 256, 1024, 4, 512, 8192, 1, true},
+      {"tiny", 1, 32, 64, 2, 257, 16, 2},
+      // GPT-2's vocabulary of 50257 as others pad it.
+      {"124M", 12, 768, 3072, 12, 50304, 1024, 32, false, 64, "gpt"},
+      {"124M-8k", 12, 768, 3072, 12, 50304, 8192, 4, false, 64, "gpt"},
+      {"1B", 26, 1152, 6912, 4, 262144, 1024, 8, false, 256, "gemma"},
+      {"1B-8k", 26, 1152, 6912, 4, 262144, 8192, 1, false, 256, "gemma"},
   };
   return shapes;
 }
@@ -31,7 +37,7 @@ ModelConfig BenchCase::Model() const {
   model.intermediate_size = shape.intermediate, model.vocab_size = shape.vocab;
   model.num_attention_heads = shape.heads;
   model.num_key_value_heads = family == "gemma" ? 1 : shape.heads;
-  model.head_dim = shape.hidden / shape.heads;
+  model.head_dim = shape.head_dim > 0 ? shape.head_dim : shape.hidden / shape.heads;
   return model;
 }
 
@@ -48,7 +54,25 @@ std::string BenchCase::Name() const { return shape.name + " " + family + " " + p
 
 std::vector<std::string> BenchCase::Arguments() const {
   return {"--shape",     shape.name, "--family",  family,
-          "--precision", precision,  "--threads", std::to_string(threads)};
+          "--precision", precision,  "--threads", std::to_string(threads),
+          "--backend",   backend};
+}
+
+Json BenchCase::Numbers() const {
+  const ModelConfig model = Model();
+  return {{"family", family},
+          {"precision", precision},
+          {"threads", threads},
+          {"backend", backend},
+          {"layers", shape.layers},
+          {"hidden", shape.hidden},
+          {"intermediate", shape.intermediate},
+          {"heads", shape.heads},
+          {"kv_heads", model.num_key_value_heads},
+          {"head_dim", model.head_dim},
+          {"vocab", shape.vocab},
+          {"context", shape.context},
+          {"rows", shape.rows}};
 }
 
 Result<BenchCase> FindBenchCase(const std::string& shape, const std::string& family,
@@ -60,7 +84,7 @@ Result<BenchCase> FindBenchCase(const std::string& shape, const std::string& fam
     return InvalidArgument("no family '" + family + "'; there are gpt, llama and gemma");
   }
   if (!known(kPrecisions, precision)) {
-    return InvalidArgument("no precision '" + precision + "'; there are float32 and bf16");
+    return InvalidArgument("no precision '" + precision + "'; there are float32, tf32 and bf16");
   }
   if (threads < 1) return InvalidArgument("at least one thread");
   std::string names;

@@ -40,14 +40,8 @@ bool HasAvx512() {
 // keeps freed pages (as one would get by preloading jemalloc).
 ProcessCommand PyTorchCommand(const BenchCase& bench_case, const std::string& python) {
   ProcessCommand command;
-  command.words = {python, GYRE_PYTORCH_STEPS};
-  for (const std::string& word : bench_case.Arguments()) command.words.push_back(word);
-  const ModelConfig model = bench_case.Model();
-  const BenchShape& shape = bench_case.shape;
-  for (const int number : {shape.layers, shape.hidden, shape.intermediate, shape.heads,
-                           model.num_key_value_heads, shape.vocab, shape.context, shape.rows}) {
-    command.words.push_back(std::to_string(number));
-  }
+  command.words = {python, GYRE_PYTORCH_STEPS, bench_case.Numbers().dump()};
+  if (bench_case.on_gpu()) return command;
   command.environment = {{"OPENBLAS_CORETYPE", ""},
                          {"OPENBLAS_L2_SIZE", ""},
                          {"MALLOC_MMAP_THRESHOLD_", "1073741824"},
@@ -110,7 +104,10 @@ Status FirstStep(Party* party, double sample_seconds) {
   GYRE_ASSIGN_OR_RETURN(const Json first, party->process->Steps(1));
   GYRE_ASSIGN_OR_RETURN(const Json second, party->process->Steps(1));
   party->result.first_step = NumberIn(first, "seconds");
-  party->result.first_loss = NumberIn(first, "loss");
+  // Of one that has warmed up, that of its very first.
+  const Json& about = party->result.about;
+  party->result.first_loss =
+      about.contains("first_loss") ? NumberIn(about, "first_loss") : NumberIn(first, "loss");
   party->result.steps = 2;
   const double seconds = std::max(1e-6, NumberIn(second, "seconds"));
   party->steps_per_sample = std::max(1, static_cast<int>(std::ceil(sample_seconds / seconds)));
@@ -245,7 +242,7 @@ Result<CaseResult> Compare(const BenchCase& bench_case, const ComparisonOptions&
     }
   }
   for (Party& party : parties) {
-    if (party.result.name == "gyre" && !bench_case.shape.gyre_alone) {
+    if (options.jobs && party.result.name == "gyre" && !bench_case.shape.gyre_alone) {
       GYRE_RETURN_IF_ERROR(StartJobs(bench_case, options, deadline, &party.result));
     }
     if (party.process != nullptr) {

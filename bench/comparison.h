@@ -44,6 +44,7 @@ struct CaseResult {
 struct ComparisonOptions {
   std::vector<std::string> names = {"gyre", "limit", "pytorch"};
   int samples = 9, starts = 3;
+  bool jobs = true;  // start jobs, too
   double sample_seconds = 0.3;
   bool gate = true;
   double give_up_seconds = 300;  // of a case; then what is missing is measured on a loud machine

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <numeric>
 
+#include "bench/bench_device.h"
 #include "bench/step_server.h"
 #include "bench/timed_backend.h"
 #include "trainer/backend/cpu/cpu_backend.h"
@@ -14,10 +15,50 @@
 namespace gyre {
 namespace {
 
+// Of a GPU: kernels are loaded, products have chosen their algorithms, memory is at its peak.
+constexpr int kWarmUpSteps = 3;
+
 /// Of the precision that a job would get.
 Result<std::unique_ptr<Backend>> BenchBackend(const BenchCase& bench_case) {
   GYRE_ASSIGN_OR_RETURN(const Precision wanted, PrecisionFromName(bench_case.precision));
-  return CreateBackend("cpu", bench_case.threads, UsablePrecision("cpu", wanted));
+  return CreateBackend(bench_case.backend, bench_case.threads,
+                       UsablePrecision(bench_case.backend, wanted));
+}
+
+Result<Json> AboutCpuSteps(const BenchCase& bench_case) {
+  const bool given = bench_case.precision != "bf16" || CpuSupportsBf16();
+  return Json{{"note", CpuInstructionSet() + ", " + CpuLibraries() +
+                           (given ? "" : ", in float32: no instructions for bf16")}};
+}
+
+/// After the first steps. `before` is of the device without the model.
+Result<Json> AboutGpuSteps(const BenchCase& bench_case, const BenchDevice& before,
+                           GyreSteps* steps) {
+  GYRE_ASSIGN_OR_RETURN(const double first_loss, steps->Step());
+  for (int i = 1; i < kWarmUpSteps; ++i) GYRE_RETURN_IF_ERROR(steps->Step().status());
+  GYRE_ASSIGN_OR_RETURN(const BenchDevice now, LookAtDevice(bench_case.backend));
+  return Json{{"note", now.name + ", " + now.libraries},
+              {"device", now.name},
+              {"device_memory", before.free_bytes - now.free_bytes},
+              {"first_loss", first_loss}};
+}
+
+/// The exit code.
+Result<int> Serve(const BenchCase& bench_case) {
+  BenchDevice before;
+  if (bench_case.on_gpu()) {
+    GYRE_ASSIGN_OR_RETURN(before, LookAtDevice(bench_case.backend));
+  }
+  GYRE_ASSIGN_OR_RETURN(const auto backend, BenchBackend(bench_case));
+  GYRE_ASSIGN_OR_RETURN(const auto steps, GyreSteps::Create(bench_case, backend.get()));
+  GYRE_ASSIGN_OR_RETURN(Json about, bench_case.on_gpu()
+                                        ? AboutGpuSteps(bench_case, before, steps.get())
+                                        : AboutCpuSteps(bench_case));
+  about["parameters"] = steps->parameter_count();
+  return ServeSteps(about, [&](int) -> Result<Json> {
+    GYRE_ASSIGN_OR_RETURN(const double loss, steps->Step());
+    return Json{{"loss", loss}};
+  });
 }
 
 }  // namespace
@@ -47,18 +88,14 @@ Result<double> GyreSteps::Step() {
 }
 
 int ServeGyreSteps(const BenchCase& bench_case) {
-  auto backend = BenchBackend(bench_case);
-  if (!backend.ok()) return std::cerr << backend.status() << "\n", 1;
-  auto steps = GyreSteps::Create(bench_case, backend->get());
-  if (!steps.ok()) return std::cerr << steps.status() << "\n", 1;
-  const bool given = bench_case.precision != "bf16" || CpuSupportsBf16();
-  const Json about = {{"parameters", (*steps)->parameter_count()},
-                      {"note", CpuInstructionSet() + ", " + CpuLibraries() +
-                                   (given ? "" : ", in float32: no instructions for bf16")}};
-  return ServeSteps(about, [&](int) -> Result<Json> {
-    GYRE_ASSIGN_OR_RETURN(const double loss, (*steps)->Step());
-    return Json{{"loss", loss}};
-  });
+  const Result<int> code = Serve(bench_case);
+  if (code.ok()) return *code;
+  // What does not fit on a device is left out, with the numbers.
+  if (code.status().code() == StatusCode::kResourceExhausted) {
+    return ServeAbsence(code.status().message());
+  }
+  std::cerr << code.status() << "\n";
+  return 1;
 }
 
 Status PrintProfile(const BenchCase& bench_case, int steps) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Gyre's own part: training steps through Model and the cpu backend.
+// Gyre's own part: training steps through Model and a backend.
 
 #include <map>
 #include <memory>

@@ -165,6 +165,7 @@ Json ResultsJson(const std::vector<CaseResult>& results) {
     cases.push_back({{"shape", bench_case.shape.name},
                      {"family", bench_case.family},
                      {"precision", bench_case.precision},
+                     {"backend", bench_case.backend},
                      {"threads", bench_case.threads},
                      {"tokens", bench_case.shape.tokens()},
                      {"flops_per_token", bench_case.FlopsPerToken()},

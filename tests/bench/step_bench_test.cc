@@ -49,6 +49,29 @@ TEST(StepBench, WritesEverySample) {
   }
 }
 
+// As on a GPU, but for the GPU.
+TEST(StepBench, MeasuresAsOnAGpu) {
+  const auto scratch = ScratchFolder::Create(testing::TempDir(), "step-bench");
+  ASSERT_TRUE(scratch.ok());
+  const auto output = scratch->path() / "output";
+  ASSERT_EQ(RunBench("gpu --backend cpu --shape tiny --family gpt --only gyre --samples 2 "
+                     "--sample-seconds 0",
+                     output),
+            0)
+      << *ReadFile(output);
+  EXPECT_NE(ReadFile(output)->find("\n| tiny gpt bf16 | 16 x 2 | "), std::string::npos)
+      << *ReadFile(output);
+}
+
+TEST(StepBench, NoCaseBeginsTooLate) {
+  const auto scratch = ScratchFolder::Create(testing::TempDir(), "step-bench");
+  ASSERT_TRUE(scratch.ok());
+  const auto output = scratch->path() / "output";
+  EXPECT_EQ(RunBench("gpu --backend cpu --shape tiny --stop-after 0", output), 1);
+  EXPECT_NE(ReadFile(output)->find("tiny gpt bf16: not measured"), std::string::npos)
+      << *ReadFile(output);
+}
+
 TEST(StepBench, SaysThatPyTorchIsAbsent) {
   const auto scratch = ScratchFolder::Create(testing::TempDir(), "step-bench");
   ASSERT_TRUE(scratch.ok());
