@@ -4,8 +4,8 @@
 add_library(gyre_options INTERFACE)
 target_include_directories(gyre_options INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
 # Designated initializers leave out the members whose defaults are meant.
-target_compile_options(gyre_options INTERFACE -Wall -Wextra -Wno-missing-field-initializers
-  $<$<BOOL:${GYRE_WERROR}>:-Werror>)
+target_compile_options(gyre_options INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wno-missing-field-initializers;$<$<BOOL:${GYRE_WERROR}>:-Werror>>")
 if(GYRE_SANITIZE)
   target_compile_options(gyre_options INTERFACE -fsanitize=${GYRE_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(gyre_options INTERFACE -fsanitize=${GYRE_SANITIZE})
