@@ -75,7 +75,12 @@ Result<int> Run(const Arguments& arguments, std::ostream& out, std::ostream& err
   GYRE_ASSIGN_OR_RETURN(const auto ranks, MeetRanks(job, options, place));
   options.ranks = ranks.get();
   PrintingObserver observer(&out);
-  GYRE_ASSIGN_OR_RETURN(const TrainOutcome outcome, Train(job, options, observer, interrupted));
+  const auto trained = Train(job, options, observer, interrupted);
+  if (!trained.ok() && place.world > 1 && !observer.last.empty()) {
+    err << "to go on: start every rank again with --resume " << observer.last
+        << " and a new --rendezvous\n";
+  }
+  GYRE_ASSIGN_OR_RETURN(const TrainOutcome outcome, trained);
   char line[160];
   std::snprintf(line, sizeof line, "%s at step %lld: %.0f tokens/s, %.0f MiB",
                 outcome.stopped            ? "stopped"
