@@ -2,11 +2,13 @@
 // docs/performance.md says what is measured and how.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
 #include "base/files.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "bench/comparison.h"
 #include "bench/gpu_report.h"
 #include "bench/gyre_steps.h"
@@ -63,6 +65,7 @@ BenchFlags GpuDefaults() {
   flags.shapes = {"124M", "124M-8k", "1B", "1B-8k"};
   flags.precisions = {"bf16"};
   flags.backend = "cuda";
+  flags.threads = std::min(16, UsableCores());  // that make the first weights
   flags.no_gate = true;
   flags.comparison.names = {"gyre", "pytorch"};
   flags.comparison.samples = 7;
