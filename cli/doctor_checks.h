@@ -5,6 +5,7 @@
 // looked at comes in as options, so that tests have their own machine.
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,8 +36,21 @@ struct DoctorOptions {
 /// Cores and memory, GYRE_HOME, the trainer, GPUs, data packages.
 std::vector<Finding> ExamineMachine(const DoctorOptions& options);
 
+/// Driver, CUDA, each GPU or why there is none, as the trainer finds them; it never loads CUDA
+/// itself.
+std::vector<Finding> ExamineGpus(const DoctorOptions& options);
+
 /// The coordinator, and what this machine has for one beyond it: token, authority, certificate.
 std::vector<Finding> ExamineAccess(const DoctorOptions& options);
+
+/// In DoctorOptions::search_path.
+std::optional<std::filesystem::path> FindProgram(const DoctorOptions& options,
+                                                 const std::string& name);
+
+/// What a program prints within ten seconds; nothing if it fails. `arguments` are for the shell,
+/// and constant.
+std::optional<std::string> OutputOf(const std::filesystem::path& program,
+                                    const std::string& arguments);
 
 /// "31.2 GiB".
 std::string InGib(double bytes);

@@ -1,15 +1,12 @@
 // What the machine itself has.
 
 #include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <sstream>
 
 #include "base/files.h"
 #include "base/ids.h"
@@ -31,37 +28,10 @@ constexpr Millis kHelloTimeout{10000};
 
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-std::optional<fs::path> FindProgram(const DoctorOptions& options, const std::string& name) {
-  std::istringstream folders(options.search_path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const fs::path program = fs::path(folder) / name;
-    if (!folder.empty() && access(program.c_str(), X_OK) == 0) return program;
-  }
-  return std::nullopt;
-}
-
-/// What a program prints within ten seconds; nothing if it fails. Only constant texts of ours are
-/// behind the program's path.
-std::optional<std::string> OutputOf(const fs::path& program, const std::string& arguments) {
-  std::string quoted = "'";
-  for (const char c : program.string())
-    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  const std::string command = "timeout 10 " + quoted + "' " + arguments + " 2>/dev/null </dev/null";
-  FILE* pipe = popen(command.c_str(), "re");
-  if (pipe == nullptr) return std::nullopt;
-  std::string output;
-  char piece[4096];
-  while (const size_t size = fread(piece, 1, sizeof piece, pipe)) output.append(piece, size);
-  const int status = pclose(pipe);
-  if (status == -1 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) return std::nullopt;
-  return output;
-}
-
 Finding ExamineProcessor(const DoctorOptions& options) {
   const Machine machine = ReadMachine(options.root);
-  std::string model = machine.devices.empty() ? "" : ", " + machine.devices.front().model;
-  return {"cores", FindingState::kOk, std::to_string(machine.cores) + " for this process" + model,
-          ""};
+  return {"cores", FindingState::kOk,
+          std::to_string(machine.cores) + " for this process, " + machine.cpu.model, ""};
 }
 
 Finding ExamineMemory(const DoctorOptions& options) {
@@ -136,48 +106,6 @@ Finding ExamineTrainer(const DoctorOptions& options) {
           program->string() + ", version " + hello->version + ", " + text("instruction_set") +
               ", " + text("libraries") + (bf16 ? ", bf16" : ""),
           ""};
-}
-
-std::vector<Finding> ExamineGpus(const DoctorOptions& options) {
-  const auto driver = ReadFile(options.root / "proc/driver/nvidia/version", 1 << 16);
-  std::error_code error;
-  const bool device_files = fs::exists(options.root / "dev/nvidiactl", error);
-  if (!driver.ok() && !device_files) {
-    return {{"gpu", FindingState::kNote, "no NVIDIA driver; jobs train on the CPU", ""}};
-  }
-  std::vector<Finding> findings;
-  findings.push_back({"gpu driver", FindingState::kOk,
-                      driver.ok() ? FirstLine(*driver) : "device files without a version", ""});
-  const auto smi = FindProgram(options, "nvidia-smi");
-  const auto devices =
-      smi ? OutputOf(*smi,
-                     "--query-gpu=index,name,memory.total,driver_version --format=csv,noheader")
-          : std::nullopt;
-  if (!devices) {
-    findings.push_back({"gpu", FindingState::kNote, "nvidia-smi does not answer",
-                        "install it with the driver (Debian: nvidia-smi), or look at dmesg"});
-  } else {
-    std::istringstream lines(*devices);
-    for (std::string line; std::getline(lines, line);) {
-      findings.push_back({"gpu", FindingState::kOk, line, ""});
-    }
-  }
-  auto compiler = FindProgram(options, "nvcc");
-  const fs::path usual = options.root / "usr/local/cuda/bin/nvcc";
-  if (!compiler && access(usual.c_str(), X_OK) == 0) compiler = usual;
-  const auto version = compiler ? OutputOf(*compiler, "--version") : std::nullopt;
-  if (!version) {
-    findings.push_back({"cuda toolkit", FindingState::kNote, "none",
-                        "install CUDA's toolkit where Gyre is to be built for GPUs"});
-  } else {
-    const size_t release = version->find("release ");
-    findings.push_back(
-        {"cuda toolkit", FindingState::kOk,
-         compiler->string() +
-             (release == std::string::npos ? "" : ", " + FirstLine(version->substr(release))),
-         ""});
-  }
-  return findings;
 }
 
 Finding ExaminePackages(const DoctorOptions& options) {

@@ -144,6 +144,28 @@ std::string Failures(const std::vector<FailedJobStatus>& failures, int width) {
   return text;
 }
 
+/// "2 NVIDIA H200, cpu".
+std::string DevicesInWords(const std::vector<WorkerDevice>& devices) {
+  std::vector<std::pair<std::string, int>> gpus;  // by model, in their order
+  std::string text;
+  for (const WorkerDevice& device : devices) {
+    if (device.kind != "cuda") continue;
+    const auto known = std::find_if(gpus.begin(), gpus.end(),
+                                    [&](const auto& gpu) { return gpu.first == device.model; });
+    if (known == gpus.end()) {
+      gpus.emplace_back(device.model, 1);
+    } else {
+      ++known->second;
+    }
+  }
+  for (const auto& [model, count] : gpus) {
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + model;
+  }
+  const bool on_cpu = std::any_of(devices.begin(), devices.end(),
+                                  [](const WorkerDevice& device) { return device.kind != "cuda"; });
+  return Visible(text + (on_cpu ? text.empty() ? "cpu" : ", cpu" : ""));
+}
+
 std::string WorkersTable(const std::vector<WorkerStatus>& workers, int width) {
   TextTable table;
   table.columns = {{"worker"},
@@ -151,13 +173,14 @@ std::string WorkersTable(const std::vector<WorkerStatus>& workers, int width) {
                    {"slots", true},
                    {"busy", true},
                    {"cpus", true, 1},
+                   {"devices", false, 1},
                    {"version", false, 3},
                    {"last seen", false, 2}};
   for (const WorkerStatus& worker : workers) {
     if (worker.state == kGone) continue;
     table.rows.push_back({worker.name, worker.state, std::to_string(worker.slots),
-                          std::to_string(worker.busy), std::to_string(worker.cpus), worker.version,
-                          worker.last_seen_at});
+                          std::to_string(worker.busy), std::to_string(worker.cpus),
+                          DevicesInWords(worker.devices), worker.version, worker.last_seen_at});
   }
   return table.rows.empty() ? "no workers\n" : RenderTable(table, width);
 }

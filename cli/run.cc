@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/device_options.h"
 #include "cli/exit_code.h"
 #include "cli/follow.h"
 #include "cli/positive_integer.h"
@@ -20,6 +21,7 @@
 #include "trainer/model/memory_estimate.h"
 #include "worker/agent.h"
 #include "worker/devices.h"
+#include "worker/trainer_process.h"
 
 namespace gyre {
 namespace {
@@ -31,7 +33,7 @@ constexpr Millis kEndDeadline{5000};  // nothing runs any more
 struct Arguments {
   std::string path, database = "results.db";
   SweepSubmission submission;
-  int slots = 0;
+  WorkerOptions worker;
   OutputFormat format = OutputFormat::kTable;
 };
 
@@ -41,16 +43,31 @@ int FailHere(const Status& status) {
   return code == kExitUnreachable ? kExitFailed : code;
 }
 
-/// Where there are no other machines, a job that this one has no memory for would wait for ever.
-Status CheckFits(const std::vector<SweepSpec>& sweeps) {
-  const int64_t memory = ReadMachine().memory_bytes;
+/// What to train on, found before anything else is done.
+Result<std::vector<DeviceInfo>> FindDevices(WorkerOptions* worker) {
+  GYRE_ASSIGN_OR_RETURN(worker->trainer, FindTrainer(worker->trainer));
+  worker->gpus = AskIfWanted(worker->devices, worker->trainer);
+  return ChooseDevices(worker->devices, ReadMachine().cpu, *worker->gpus);
+}
+
+/// What a job needs beyond what a device has.
+Status CheckFitsOn(const DeviceInfo& device, const JobConfig& config, int cpus) {
+  if (!IsGpu(device)) return CheckMemory(EstimateMemory(config, cpus), device.memory_bytes);
+  return CheckMemory(EstimateDeviceMemory(config), device.memory_bytes, device.name);
+}
+
+/// Where there are no other machines, a job that no device here has memory for would wait for ever.
+Status CheckFits(const std::vector<SweepSpec>& sweeps, const std::vector<DeviceInfo>& devices) {
   for (const SweepSpec& sweep : sweeps) {
     for (const Variant& variant : sweep.variants) {
       if (!variant.config.train.init_from.empty()) continue;  // its shapes come with the weights
-      const MemoryEstimate estimate = EstimateMemory(variant.config, sweep.resources.cpus);
+      Status fits;
+      for (const DeviceInfo& device : devices) {
+        fits = CheckFitsOn(device, variant.config, sweep.resources.cpus);
+        if (fits.ok()) break;
+      }
       GYRE_RETURN_IF_ERROR(
-          CheckMemory(estimate, memory)
-              .WithContext("sweep " + sweep.name + ", variant '" + variant.name + "'"));
+          fits.WithContext("sweep " + sweep.name + ", variant '" + variant.name + "'"));
     }
   }
   return OkStatus();
@@ -62,7 +79,8 @@ Result<SweepFile> Prepare(Arguments* arguments, const StopSignals& signals) {
   const std::stop_callback at_once(signals.token(), [] { _exit(kExitInterrupted); });
   GYRE_ASSIGN_OR_RETURN(SweepFile file,
                         LoadSweepFile(arguments->path, arguments->submission.max_jobs));
-  GYRE_RETURN_IF_ERROR(CheckFits(file.sweeps));
+  GYRE_ASSIGN_OR_RETURN(const auto devices, FindDevices(&arguments->worker));
+  GYRE_RETURN_IF_ERROR(CheckFits(file.sweeps, devices));
   SweepSubmission& submission = arguments->submission;
   GYRE_ASSIGN_OR_RETURN(submission.datasets, PrepareDatasets(GyreHome(), file.sweeps));
   GYRE_ASSIGN_OR_RETURN(submission.initial_weights,
@@ -95,9 +113,8 @@ bool HaveEnded(const std::vector<SweepStatus>& sweeps) {
 Result<std::vector<SweepStatus>> Train(const Arguments& arguments, const std::string& coordinator,
                                        SweepClient& client, const std::vector<std::string>& names,
                                        const StopSignals& signals) {
-  WorkerOptions options;
+  WorkerOptions options = arguments.worker;
   options.coordinator = coordinator;
-  options.slots = arguments.slots;
   GYRE_ASSIGN_OR_RETURN(const std::unique_ptr<Worker> worker, Worker::Start(options));
   ProgressDisplay display;
   Result<std::vector<SweepStatus>> ended = FollowSweeps(client, names, display, signals.token());
@@ -163,8 +180,7 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
   command->add_option("--db", arguments->database, "The results database; made where there is none")
       ->type_name("FILE")
       ->capture_default_str();
-  command->add_option("--slots", arguments->slots, "Jobs at a time (default: one a core)")
-      ->check(CLI::Range(1, 1024));
+  AddDeviceOptions(command, &arguments->worker);
   command->add_flag(
       "--replace", arguments->submission.replace,
       "Replace a sweep of this name that has other content (it is canceled and renamed)");

@@ -5,27 +5,19 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/coordinator_option.h"
+#include "cli/device_options.h"
 #include "cli/exit_code.h"
 #include "cli/signals.h"
 #include "worker/agent.h"
-#include "worker/devices.h"
 
 namespace gyre {
 namespace {
 
 constexpr Millis kShutdownDeadline{60000};
 
-struct Arguments {
-  WorkerOptions worker;
-  std::string devices = "cpu";
-};
-
-int RunWorker(const Arguments& arguments) {
-  if (Status devices = CheckDevices(arguments.devices, ReadMachine()); !devices.ok()) {
-    return Fail(devices.WithContext("--devices"));
-  }
+int RunWorker(const WorkerOptions& options) {
   StopSignals signals;
-  auto worker = Worker::Start(arguments.worker);
+  auto worker = Worker::Start(options);
   if (!worker.ok()) return Fail(worker.status());
   signals.OnSecond([&worker] { (*worker)->Abandon(); });
   const Status refused = (*worker)->Wait(signals.token());
@@ -46,30 +38,28 @@ void AddWorkerCommand(CLI::App& app, int* exit_code) {
       "It goes on when the coordinator is away, and comes back to it by itself. Ctrl-C has running "
       "jobs write a\n"
       "checkpoint, from which they are resumed; once more ends at once.\n\n"
-      "Example:\n  gyre worker --coordinator 127.0.0.1:7470 --slots 2");
-  auto arguments = std::make_shared<Arguments>();
-  AddCoordinatorOption(command, &arguments->worker.coordinator);
-  command->add_option("--devices", arguments->devices, "What to train on, a comma-separated list")
-      ->capture_default_str();
-  command->add_option("--slots", arguments->worker.slots, "Jobs at a time (default: one a core)")
-      ->check(CLI::Range(1, 1024));
-  command->add_option("--cpus", arguments->worker.cpus, "Cores that the jobs share (default: all)")
+      "Examples:\n  gyre worker --coordinator 127.0.0.1:7470 --slots 2\n"
+      "  gyre worker --coordinator gpu-box:7470 --devices cuda:0,cuda:2 --slots-per-gpu 8");
+  auto options = std::make_shared<WorkerOptions>();
+  AddCoordinatorOption(command, &options->coordinator);
+  AddDeviceOptions(command, options.get());
+  command->add_option("--cpus", options->cpus, "Cores that the jobs share (default: all)")
       ->check(CLI::Range(1, 4096));
   command
-      ->add_option("--objects", arguments->worker.objects,
+      ->add_option("--objects", options->objects,
                    "The folder of the coordinator's --objects, as this machine sees it (default: "
                    "what a job needs and makes is sent over the network)")
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory);
   command->add_flag_callback(
-      "--no-affinity", [arguments] { arguments->worker.affinity.clear(); },
+      "--no-affinity", [options] { options->affinity.clear(); },
       "Let jobs run on any core (default: each keeps to cores of its own, where there are enough)");
-  command->add_option("--name", arguments->worker.name, "The worker's name (default: HOST/N)");
+  command->add_option("--name", options->name, "The worker's name (default: HOST/N)");
   command
-      ->add_option("--trainer", arguments->worker.trainer,
+      ->add_option("--trainer", options->trainer,
                    "The program that trains (default: gyre-trainer beside gyre)")
       ->check(CLI::ExistingFile);
-  command->callback([arguments, exit_code] { *exit_code = RunWorker(*arguments); });
+  command->callback([options, exit_code] { *exit_code = RunWorker(*options); });
 }
 
 }  // namespace gyre

@@ -16,6 +16,7 @@ int ServeCommand(const std::vector<std::string>& arguments, std::ostream& out, s
 int VerifyCommand(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err);
 int InspectCommand(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err);
 int EvalCommand(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err);
+int DevicesCommand(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err);
 
 /// Says what went wrong; returns the exit code for it.
 int ReportFailure(const Status& status, std::ostream& err);

@@ -15,6 +15,7 @@ struct Command {
   const char* arguments;
   const char* does;
   int (*run)(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err);
+  const char* example = "";
 };
 
 constexpr Command kCommands[] = {
@@ -38,6 +39,9 @@ constexpr Command kCommands[] = {
      "loss and perplexity of a model folder on token ids (a JSON list, or numbers with spaces) "
      "or a data set",
      gyre::EvalCommand},
+    {"devices", "[--format table|json]",
+     "the GPUs that this program can train on, or why there are none", gyre::DevicesCommand,
+     "gyre-trainer devices --format json"},
 };
 
 void PrintUsage(std::ostream& out) {
@@ -62,6 +66,7 @@ int main(int argc, char** argv) {
       if (arguments.size() == 2 && arguments[1] == "--help") {
         std::cout << "usage: gyre-trainer " << command.name << " " << command.arguments << "\n  "
                   << command.does << "\n";
+        if (*command.example != '\0') std::cout << "\nexample: " << command.example << "\n";
         return 0;
       }
       return command.run({arguments.begin() + 1, arguments.end()}, std::cout, std::cerr);

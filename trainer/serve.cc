@@ -121,6 +121,7 @@ class Desk {
 class OutputObserver : public TrainObserver {
  public:
   explicit OutputObserver(Output* output) : output_(output) {}
+  void OnStart(const Json& fingerprint) override { output_->Write(StartedLine(fingerprint)); }
   void OnPoint(const PointValue& point) override { output_->Write(PointLine(point)); }
   void OnCheckpoint(const CheckpointInfo& checkpoint) override {
     output_->Write(CheckpointLine(checkpoint));

@@ -17,12 +17,13 @@
 //   thread does
 //
 // fd 3 (trainer -> worker):
-//   {"type": "hello", "version": "0.1.0", "protocol": 1, "fingerprint": {...}, "precisions": [...]}
-//                               once, first; the fingerprint but for "threads" and "precision",
-//                               which are each job's own; a job that asks for a precision that is
-//                               not in the list trains in float32;
+//   {"type": "hello", "version": "0.1.0", "protocol": 2, "fingerprint": {...}, "precisions": [...]}
+//                               once, first; what backend cpu has: the fingerprint but for
+//                               "threads" and "precision", which are each job's own, and the
+//                               precisions;
 //                               an empty list: no job can be trained here (GYRE_INSTRUCTIONS names
 //                               what this processor has not got)
+//   {"type": "started", "fingerprint": {...}}     a job's first, with its device's fingerprint
 //   {"type": "point", "metric", "step", "tokens", "value": number or null, "special": "nan" | "inf"
 //   | "-inf"}
 //                               "special" only beside a null

@@ -8,7 +8,7 @@
 namespace gyre {
 namespace {
 
-constexpr int kProtocol = 1;
+constexpr int kProtocol = 2;
 constexpr int kMaxThreads = 1024;
 constexpr int kMaxWorld = 1024;
 
@@ -82,7 +82,7 @@ Result<ServeRequest> ParseServeRequest(std::string_view line) {
 
 std::string HelloLine() {
   Json fingerprint = Fingerprint(kDefaultBackend, 1);
-  fingerprint.erase("threads");  // the worker gives each job its own, and knows them
+  fingerprint.erase("threads");  // each job has its own
   Json precisions = Json::array();
   for (const Precision precision : {Precision::kFloat32, Precision::kBf16}) {
     if (UsablePrecision(kDefaultBackend, precision) == precision &&
@@ -95,6 +95,10 @@ std::string HelloLine() {
                {"protocol", kProtocol},
                {"fingerprint", fingerprint},
                {"precisions", precisions}});
+}
+
+std::string StartedLine(const Json& fingerprint) {
+  return Line({{"type", "started"}, {"fingerprint", fingerprint}});
 }
 
 std::string PointLine(const PointValue& point) {

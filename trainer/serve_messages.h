@@ -26,6 +26,7 @@ Result<ServeRequest> ParseServeRequest(std::string_view line);
 
 /// Lines with their end.
 std::string HelloLine();
+std::string StartedLine(const Json& fingerprint);
 std::string PointLine(const PointValue& point);
 std::string ProgressLine(const TrainProgress& progress);
 std::string CheckpointLine(const CheckpointInfo& checkpoint);

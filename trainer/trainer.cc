@@ -101,6 +101,7 @@ class Run {
         ranks_(options.ranks) {}
 
   Status ChoosePrecision();
+  void SayFingerprint() const;
   int MicroBatch() const;
   Status CheckRoom() const;
   Status OpenData();
@@ -159,6 +160,7 @@ Result<std::unique_ptr<Run>> Run::Create(const TrainerJob& job, const TrainOptio
   GYRE_RETURN_IF_ERROR(run->OpenData());
   tried->rows = run->MicroBatch();
   GYRE_RETURN_IF_ERROR(run->CreateModel());
+  run->SayFingerprint();
   return run;
 }
 
@@ -171,6 +173,12 @@ Status Run::ChoosePrecision() {
                "instructions; the job trains in " + PrecisionName(precision_));
   }
   return OkStatus();
+}
+
+void Run::SayFingerprint() const {
+  Json fingerprint = Fingerprint(options_.backend, options_.threads, ranks_.count());
+  if (precision_ != Precision::kFloat32) fingerprint["precision"] = PrecisionName(precision_);
+  if (ranks_.speaks()) observer_->OnStart(fingerprint);
 }
 
 // Rows of one forward pass of this rank, which evaluates even where it has no rows to train on.

@@ -38,6 +38,9 @@ struct TrainProgress {
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
+  /// First: what the bits of this attempt depend on, as Fingerprint() says, with its precision
+  /// unless that is float32.
+  virtual void OnStart(const Json& /*fingerprint*/) {}
   virtual void OnPoint(const PointValue& point) = 0;
   virtual void OnCheckpoint(const CheckpointInfo& checkpoint) = 0;
   virtual void OnProgress(const TrainProgress& progress) = 0;  // a few times a second at most

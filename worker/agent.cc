@@ -29,30 +29,29 @@ constexpr Millis kBusyWait{2000};
 constexpr int kMaxSlots = 1024;
 constexpr Millis kLookForRoom{500};  // while the disk is full
 
-// "4 slots, 8 cores, 31.2 GiB of memory: cpu (AMD EPYC 9B45)"
-std::string Offer(const Registration& registration) {
+// "4 slots, 8 cores, 31.2 GiB of memory: cuda:0 (NVIDIA H200)"
+std::string Offer(const Registration& registration, const GpuReport& report) {
   char memory[32];
   std::snprintf(memory, sizeof memory, "%.1f",
                 static_cast<double>(registration.memory_bytes) / (1 << 30));
-  std::string devices;
-  for (const DeviceInfo& device : registration.devices) {
-    devices += (devices.empty() ? "" : ", ") + device.name + " (" + device.model + ")";
-  }
   const auto count = [](int number, const char* what) {
     return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
   };
   return count(registration.slots, "slot") + ", " + count(registration.cpus, "core") + ", " +
-         memory + " GiB of memory: " + devices;
+         memory + " GiB of memory: " + DescribeChoice(registration.devices, report);
 }
 
 class Agent : public Worker, public LeaseHolder {
  public:
   Agent(const WorkerOptions& options, std::unique_ptr<CoordinatorClient> client,
         std::unique_ptr<ObjectClient> objects, WorkerName name, const Registration& registration,
-        std::vector<int> processors)
+        const SlotPlan& plan, std::vector<int> processors)
       : client_(std::move(client)),
         name_(std::move(name)),
         cpus_(registration.cpus),
+        trainer_(options.trainer),
+        devices_(registration.devices),
+        plan_(plan),
         files_(options.home, options.objects, name_.name, std::move(objects)) {
     SlotOptions slot{.trainer = options.trainer,
                      .home = options.home,
@@ -67,6 +66,10 @@ class Agent : public Worker, public LeaseHolder {
       changed_.notify_all();
     };
     slot.on_unregistered = [this] { keeper_->RegisterAgain(); };
+    slot.on_lost_gpu = [this] {
+      const std::lock_guard lock(mutex_);
+      gpu_lost_ = true;
+    };
     for (int i = 0; i < registration.slots; ++i)
       slots_.push_back(std::make_unique<Slot>(slot, *client_));
     keeper_ = std::make_unique<LeaseKeeper>(*client_, registration, *this, options.coordinator);
@@ -82,23 +85,30 @@ class Agent : public Worker, public LeaseHolder {
  private:
   std::vector<HeldLease> Held() override;
   void Obey(const LeaseDesire& desire) override;
-  std::string Problem() override { return files_.room().Problem(); }
+  std::string Problem() override;
   Status OnRegistered(const Registered& registered) override {
     return files_.SetStore(registered.store);
   }
 
+  bool LookedForGpus();
   bool AwaitWork(std::stop_token stop);
   void AcquireLeases(std::stop_token stop);
-  Slot* FreeSlot() const;
+  Slot* SlotFor(const std::string& device) const;
+  Slot* Start(Lease lease);
   Capacity FreeCapacity() const;
 
   const std::unique_ptr<CoordinatorClient> client_;
   const WorkerName name_;
   const int cpus_;
+  const std::filesystem::path trainer_;
+  std::vector<DeviceInfo> devices_;  // of the thread that asks for jobs
+  const SlotPlan plan_;
   JobFiles files_;
   std::mutex mutex_;
   std::condition_variable_any changed_;  // a slot became free, or abandoned_
-  bool abandoned_ = false;               // guarded by mutex_
+  bool abandoned_ = false;               // guarded by mutex_, as the next two
+  bool gpu_lost_ = false;                // what there is has to be looked for again
+  std::string gone_;                     // which GPUs are not there any more, for people
   std::unique_ptr<LeaseKeeper> keeper_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::jthread acquirer_;
@@ -116,27 +126,79 @@ void Agent::Obey(const LeaseDesire& desire) {
   for (const auto& slot : slots_) slot->Obey(desire);
 }
 
-Slot* Agent::FreeSlot() const {
-  const auto free =
-      std::find_if(slots_.begin(), slots_.end(), [](const auto& slot) { return slot->Free(); });
-  return free == slots_.end() ? nullptr : free->get();
+// A free one: with a trainer that is there already, else with none, which then starts there.
+Slot* Agent::SlotFor(const std::string& device) const {
+  Slot* best = nullptr;
+  for (const auto& slot : slots_) {
+    if (!slot->Free()) continue;
+    const std::string at = slot->TrainerDevice();
+    if (at == device) return slot.get();
+    if (best == nullptr || at.empty()) best = slot.get();
+  }
+  return best;
+}
+
+Slot* Agent::Start(Lease lease) {
+  Slot* const slot =
+      SlotFor(lease.device.substr(0, lease.device.find(',')));  // only this thread takes slots
+  if (lease.gpus > 0) {
+    const std::vector<std::string> gpus = DeviceNames(lease.device);
+    for (const auto& other : slots_) {
+      if (other.get() != slot &&
+          std::find(gpus.begin(), gpus.end(), other->TrainerDevice()) != gpus.end()) {
+        other->LeaveDevice();
+      }
+    }
+  }
+  slot->Assign(std::move(lease));
+  return slot;
 }
 
 Capacity Agent::FreeCapacity() const {
   Capacity capacity{.free_cpus = cpus_};
   // 0 would say that it is not known.
   if (MemoryBytes() > 0) capacity.free_memory_bytes = std::max<int64_t>(AvailableMemoryBytes(), 1);
+  std::vector<Occupied> jobs;
   for (const auto& slot : slots_) {
-    if (slot->Free()) ++capacity.free_slots;
-    capacity.free_cpus -= slot->CpusInUse();
+    const auto job = slot->InUse();
+    if (!job) continue;
+    capacity.free_cpus -= job->cpus;
+    jobs.push_back(*job);
   }
+  Room room = RoomBeside(jobs, devices_, plan_);
+  capacity.free_slots = room.slots;
+  capacity.device = std::move(room.device);
+  capacity.free_gpus = std::move(room.free_gpus);
   return capacity;
+}
+
+std::string Agent::Problem() {
+  const std::lock_guard lock(mutex_);
+  return gone_.empty() ? files_.room().Problem() : gone_;
+}
+
+// A GPU that is gone would fail one job after another, faster than any that works.
+bool Agent::LookedForGpus() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(gpu_lost_, false)) return false;
+  }
+  std::string gone = RemoveLost(AskForGpus(trainer_, kGpuReportLimit), &devices_);
+  if (gone.empty()) return true;
+  gone += "; no job is trained there until this worker is started anew";
+  LogError(gone);
+  const std::lock_guard lock(mutex_);
+  gone_ += (gone_.empty() ? "" : "; ") + gone;
+  return true;
 }
 
 // Until this worker could take a job. False: it is shutting down.
 bool Agent::AwaitWork(std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  const auto can_work = [&] { return FreeSlot() != nullptr && FreeCapacity().free_cpus > 0; };
+  const auto can_work = [&] {
+    const Capacity capacity = FreeCapacity();
+    return capacity.free_slots > 0 && capacity.free_cpus > 0;
+  };
   while (changed_.wait(lock, stop, can_work)) {
     if (!files_.room().full()) return true;
     changed_.wait_for(lock, stop, kLookForRoom, [] { return false; });
@@ -149,14 +211,15 @@ void Agent::AcquireLeases(std::stop_token stop) {
   Backoff backoff;
   while (keeper_->AwaitRegistered(stop).ok()) {
     if (!AwaitWork(stop)) return;
+    if (LookedForGpus()) continue;
     const Capacity capacity = FreeCapacity();
-    const bool idle = capacity.free_slots == static_cast<int>(slots_.size());
+    const bool idle =
+        std::all_of(slots_.begin(), slots_.end(), [](const auto& slot) { return slot->Free(); });
     const Millis asked = Clock::Real().Now(), wait = idle ? kIdleWait : kBusyWait;
     auto lease = client_->AcquireLease(capacity, wait, stop);
     if (lease.ok() && *lease) {
       backoff.Reset();
-      Slot* slot = FreeSlot();  // only this thread takes slots
-      slot->Assign(**std::move(lease));
+      Slot* const slot = Start(**std::move(lease));
       if (stop.stop_requested()) slot->StopAttempt();
       continue;
     }
@@ -205,7 +268,8 @@ Result<std::unique_ptr<Worker>> Worker::Start(const WorkerOptions& given,
                                               std::unique_ptr<CoordinatorClient> client,
                                               std::unique_ptr<ObjectClient> objects) {
   WorkerOptions options = given;
-  if (options.slots < 0 || options.slots > kMaxSlots || options.cpus < 0) {
+  if (options.slots < 0 || options.slots > kMaxSlots || options.slots_per_gpu < 0 ||
+      options.slots_per_gpu > kMaxSlots || options.cpus < 0) {
     return InvalidArgument("a worker has 1 to " + std::to_string(kMaxSlots) +
                            " slots and at least one cpu");
   }
@@ -215,21 +279,26 @@ Result<std::unique_ptr<Worker>> Worker::Start(const WorkerOptions& given,
   GYRE_ASSIGN_OR_RETURN(options.trainer, FindTrainer(options.trainer));
   GYRE_ASSIGN_OR_RETURN(WorkerName name, ClaimWorkerName(options.home, options.name));
   const Machine machine = ReadMachine();
+  if (!options.gpus) options.gpus = AskIfWanted(options.devices, options.trainer);
+  const GpuReport& gpus = *options.gpus;
+  GYRE_ASSIGN_OR_RETURN(auto devices, ChooseDevices(options.devices, machine.cpu, gpus));
+  GYRE_ASSIGN_OR_RETURN(const SlotPlan plan,
+                        PlanSlots(devices, options.slots, options.slots_per_gpu, machine.cores));
   Registration registration{.name = name.name,
                             .version = GYRE_VERSION,
-                            .slots = options.slots > 0 ? options.slots : machine.cores,
+                            .slots = plan.slots,
                             .cpus = options.cpus > 0 ? options.cpus : machine.cores,
                             .memory_bytes = machine.memory_bytes,
-                            .devices = machine.devices};
+                            .devices = std::move(devices)};
   registration.cpus = std::max(registration.cpus, registration.slots);
-  LogInfo(registration.name + " offers " + Offer(registration));
+  LogInfo(registration.name + " offers " + Offer(registration, gpus));
   std::vector<int> processors = ProcessorsForJobs();
   if (options.affinity.empty() || registration.cpus > static_cast<int>(processors.size())) {
     processors.clear();
   }
-  return std::unique_ptr<Worker>(std::make_unique<Agent>(options, std::move(client),
-                                                         std::move(objects), std::move(name),
-                                                         registration, std::move(processors)));
+  return std::unique_ptr<Worker>(
+      std::make_unique<Agent>(options, std::move(client), std::move(objects), std::move(name),
+                              registration, plan, std::move(processors)));
 }
 
 }  // namespace gyre

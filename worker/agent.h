@@ -11,19 +11,24 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 
 #include "base/clock.h"
 #include "base/status.h"
 #include "worker/coordinator_client.h"
+#include "worker/gpu_report.h"
 #include "worker/object_client.h"
 
 namespace gyre {
 
 struct WorkerOptions {
   std::string coordinator = "127.0.0.1:7470";  // HOST:PORT
-  int slots = 0;                               // jobs at a time; 0 = one a core
+  std::string devices = "auto";                // see ChooseDevices (devices.h)
+  std::optional<GpuReport> gpus;               // absent: the trainer is asked
+  int slots = 0;                               // jobs at a time; 0 = see PlanSlots (placement.h)
+  int slots_per_gpu = 0;                       // jobs that share a GPU; 0 = likewise
   int cpus = 0;                // cores to share among jobs; 0 = all, at least one a slot
   std::string name;            // empty = host/N, N the first that no other worker here has
   std::filesystem::path home;  // empty = GyreHome()
@@ -45,9 +50,10 @@ struct WorkerOptions {
 class Worker {
  public:
   /// Begins to work in the background, whether or not the coordinator can be reached already.
-  /// INVALID_ARGUMENT: options that make no sense, or no token for a coordinator on another
-  /// machine. NOT_FOUND: no trainer. ALREADY_EXISTS: the name is taken by a living worker of the
-  /// same home. FAILED_PRECONDITION: others can read the token. Others: the home cannot be written.
+  /// INVALID_ARGUMENT: options that make no sense, a device that isn't there, or no token for a
+  /// coordinator on another machine. NOT_FOUND: no trainer. ALREADY_EXISTS: the name is taken by a
+  /// living worker of the same home. FAILED_PRECONDITION: others can read the token. Others: the
+  /// home cannot be written.
   static Result<std::unique_ptr<Worker>> Start(const WorkerOptions& options);
 
   /// The same with clients of the caller's (which then need not be connected to

@@ -98,8 +98,8 @@ Result<int> SpawnWith(const ChildOptions& options, int input, int errors, int ou
   posix_spawn_file_actions_adddup2(&actions, input, 0);
   posix_spawn_file_actions_adddup2(&actions, errors, 1);  // a stray print belongs into the log too
   posix_spawn_file_actions_adddup2(&actions, errors, 2);
-  posix_spawn_file_actions_adddup2(&actions, output, 3);
-  posix_spawn_file_actions_addclosefrom_np(&actions, 4);
+  posix_spawn_file_actions_adddup2(&actions, output, options.output_fd);
+  posix_spawn_file_actions_addclosefrom_np(&actions, std::max(options.output_fd, 2) + 1);
 
   sigset_t none, usual;
   sigemptyset(&none);

@@ -1,8 +1,8 @@
 #pragma once
 
-// One child process in its own process group, with a socket on its stdin and pipes on its fd 3 and
-// stderr. It inherits nothing else: no descriptor of the worker (a port, a database, another
-// child's pipes), no blocked or ignored signal.
+// One child process in its own process group, with a socket on its stdin and pipes on its fd 3 (or
+// its stdout) and its stderr. It inherits nothing else: no descriptor of the worker (a port, a
+// database, another child's pipes), no blocked or ignored signal.
 //
 // The child's side of the bargain: it exits at end of file on stdin, and asks for PR_SET_PDEATHSIG,
 // which follows the thread that called Spawn. Spawn from a thread that lives as long as the child
@@ -28,6 +28,7 @@ struct ChildOptions {
   std::filesystem::path program;
   std::vector<std::string> arguments;              // without the program's name
   std::map<std::string, std::string> environment;  // beside the worker's own, over it
+  int output_fd = 3;  // of the child, that output() reads; 1: what it prints
 };
 
 /// How a child ended: by exit(code), or by a signal.
@@ -48,7 +49,7 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   int pid() const { return pid_; }
-  int output() const { return output_; }        // reading end of its fd 3
+  int output() const { return output_; }        // reading end of its output_fd
   int errors() const { return errors_; }        // reading end of its stderr
   int exit_signal() const { return exit_fd_; }  // readable when it has ended
 

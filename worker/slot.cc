@@ -5,7 +5,6 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "base/machine.h"
-#include "worker/devices.h"
 #include "worker/trainer_end.h"
 
 namespace gyre {
@@ -36,9 +35,21 @@ bool Slot::Free() const {
   return !lease_;
 }
 
-int Slot::CpusInUse() const {
+std::optional<Occupied> Slot::InUse() const {
   const std::lock_guard lock(mutex_);
-  return lease_ ? lease_->cpus : 0;
+  if (!lease_) return std::nullopt;
+  return Occupied{lease_->device, lease_->gpus > 0, lease_->cpus};
+}
+
+std::string Slot::TrainerDevice() const {
+  const std::lock_guard lock(mutex_);
+  return trainer_ == nullptr ? "" : trainer_device_;
+}
+
+void Slot::LeaveDevice() {
+  const std::lock_guard lock(mutex_);
+  leaves_ = !lease_;
+  changed_.notify_all();
 }
 
 std::optional<HeldLease> Slot::Held() const {
@@ -108,14 +119,18 @@ void Slot::KillLocked() {
 
 void Slot::Run() {
   while (true) {
-    Lease lease;
+    std::optional<Lease> lease;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return lease_ || closing_; });
-      if (!lease_) break;
-      lease = *lease_;
+      changed_.wait(lock, [&] { return lease_ || closing_ || leaves_; });
+      lease = lease_;
+      if (!std::exchange(leaves_, false) && !lease) break;
     }
-    RunAttempt(lease);
+    if (!lease) {
+      EndTrainer();
+      continue;
+    }
+    RunAttempt(*lease);
     {
       const std::lock_guard lock(mutex_);
       lease_.reset();
@@ -157,8 +172,11 @@ void Slot::RunAttempt(const Lease& lease) {
   if (trainer_ != nullptr) {
     trainer_->DrainLog();
     trainer_->EndOffspring();
+    // What a failure has left of its context on a GPU may be of no use to any other job.
+    if (end.outcome == Outcome::kFailed && lease.device != "cpu") EndTrainer();
   }
   EndOthers();
+  if (end.error.code() == StatusCode::kUnavailable && lease.device != "cpu") options_.on_lost_gpu();
   // Before others hear of the end: the next job may want the whole machine.
   claim_ = ProcessorClaim();
   // Its last lines should be there when people hear of its end; a coordinator that is away gets
@@ -210,12 +228,6 @@ AttemptEnd Slot::Train(const Lease& lease) {
   if (Status started = StartOthers(lease); !started.ok()) {
     return {.outcome = Outcome::kFailed, .error = std::move(started)};
   }
-  fingerprint_ = AttemptFingerprint(hello_, lease, WorldOf(lease));
-  if (const std::string missing = MissingPrecision(hello_, lease); !missing.empty()) {
-    LogWarning(ToString(lease.attempt) + ": " + lease.sweep + ", " + lease.variant + " asks for " +
-               missing + ", which this processor has no instructions for, and trains in float32");
-  }
-  uploader_->SetFingerprint(fingerprint_);
   if (Status told = Command(lease); !told.ok()) {
     if (told.code() == StatusCode::kUnavailable) return EndOfTrainer(lease);
     return {.outcome = Outcome::kFailed, .error = std::move(told)};
@@ -269,25 +281,27 @@ Status Slot::Prepare(const Lease& lease) {
   if (Status made = MakeFolders(path.parent_path()); !made.ok()) LogWarning(made.message());
   auto log = std::make_unique<TrainerLog>(
       path, [sender = log_](std::string_view bytes) { sender->Append(bytes); });
-  if (trainer_ != nullptr && trainer_->Running()) {
+  // One that was on another GPU would go on holding memory there. It is rank 0.
+  const std::string device = lease.device.substr(0, lease.device.find(','));
+  if (trainer_ != nullptr && trainer_->Running() && trainer_device_ == device) {
     trainer_->LogTo(std::move(log));
   } else {
-    GYRE_RETURN_IF_ERROR(StartTrainer(std::move(log)));
+    GYRE_RETURN_IF_ERROR(StartTrainer(std::move(log), device));
   }
   ChooseProcessors(lease);
   return OkStatus();
 }
 
-Status Slot::StartTrainer(std::unique_ptr<TrainerLog> log) {
+Status Slot::StartTrainer(std::unique_ptr<TrainerLog> log, const std::string& device) {
   EndTrainer();
   GYRE_ASSIGN_OR_RETURN(auto trainer, TrainerProcess::Start(options_.trainer, std::move(log)));
   {
     const std::lock_guard lock(mutex_);
     trainer_ = std::move(trainer);
+    trainer_device_ = device;
     if (abandoned_) trainer_->Kill();
   }
-  GYRE_ASSIGN_OR_RETURN(hello_, trainer_->Greet(kHelloTimeout));
-  return OkStatus();
+  return trainer_->Greet(kHelloTimeout).status();
 }
 
 Status Slot::StartOthers(const Lease& lease) {
@@ -346,7 +360,7 @@ AttemptEnd Slot::Follow(const Lease& lease) {
       if (const auto failure = others_->Look()) return EndOfRank(lease, *failure);
     }
     if (message.ok()) {
-      if (!Take(*std::move(message), &end)) continue;
+      if (!Take(lease, *std::move(message), &end)) continue;
       // What rank 0 calls another rank's fault is that rank's to explain.
       if (others_ == nullptr || end.error.code() != StatusCode::kUnavailable) return end;
       const auto failure = others_->AwaitFailure(kCausePatience);
@@ -369,9 +383,21 @@ AttemptEnd Slot::Follow(const Lease& lease) {
   }
 }
 
+void Slot::Started(const Lease& lease, const TrainerStarted& started) {
+  fingerprint_ = started.fingerprint;
+  uploader_->SetFingerprint(fingerprint_);
+  if (const std::string missing = MissingPrecision(started, lease); !missing.empty()) {
+    LogWarning(ToString(lease.attempt) + ": " + lease.sweep + ", " + lease.variant + " asks for " +
+               missing + ", which " + lease.device +
+               " has no instructions for, and trains in float32");
+  }
+}
+
 // True when the attempt has ended, as `end` then says.
-bool Slot::Take(TrainerMessage message, AttemptEnd* end) {
-  if (auto* point = std::get_if<Point>(&message)) {
+bool Slot::Take(const Lease& lease, TrainerMessage message, AttemptEnd* end) {
+  if (const auto* started = std::get_if<TrainerStarted>(&message)) {
+    Started(lease, *started);
+  } else if (auto* point = std::get_if<Point>(&message)) {
     if (!uploader_->AddPoint(std::move(*point))) trainer_->Kill();
   } else if (auto* checkpoint = std::get_if<Checkpoint>(&message)) {
     options_.files->Wrote(uploader_->attempt().job_id, checkpoint->hash);

@@ -2,7 +2,8 @@
 
 // One slot: takes a lease, fetches what the job needs, has its trainer run the job, reports what
 // comes of it, and is free again. The trainer is started for the first job and used for the next
-// ones; a crash or a kill costs the attempt, not the slot.
+// ones that train on the same device; a crash or a kill costs the attempt, not the slot, and so
+// does a failure on a GPU, after which the next job gets a new trainer.
 //
 // A job on several devices has a trainer a device; the slot's own is rank 0, and the others
 // (other_ranks.h) live as long as the attempt. One that fails ends the attempt, which says which
@@ -25,6 +26,7 @@
 #include "worker/job_files.h"
 #include "worker/log_sender.h"
 #include "worker/other_ranks.h"
+#include "worker/placement.h"
 #include "worker/processors.h"
 #include "worker/trainer_process.h"
 #include "worker/uploader.h"
@@ -42,6 +44,7 @@ struct SlotOptions {
   Millis exit_grace{2000};                // for one whose input has ended
   std::function<void()> on_free;          // an attempt has ended
   std::function<void()> on_unregistered;  // see uploader.h
+  std::function<void()> on_lost_gpu;      // a job found its GPU unavailable; before on_free
 };
 
 class Slot {
@@ -51,8 +54,10 @@ class Slot {
   ~Slot();
 
   bool Free() const;
-  /// Of the attempt that it has; 0 if it is free.
-  int CpusInUse() const;
+  /// By the attempt that it has.
+  std::optional<Occupied> InUse() const;
+  /// Of the trainer that is at hand, whether it has a job or not; empty without one.
+  std::string TrainerDevice() const;
   std::optional<HeldLease> Held() const;
 
   /// The slot must be free.
@@ -61,6 +66,8 @@ class Slot {
   void Obey(const LeaseDesire& desire);
   /// Has the attempt stop, if there is one: it writes a checkpoint and is reported as STOPPED.
   void StopAttempt();
+  /// If it is free, ends its trainer, soon: that holds memory of its GPU even without a job.
+  void LeaveDevice();
   /// Kills the trainer and drops what is unsent: nothing more is reported about the attempt.
   void Abandon();
 
@@ -71,7 +78,7 @@ class Slot {
   AttemptEnd Train(const Lease& lease);
   AttemptEnd NotFetched(const Lease& lease, Status why) const;
   Status Prepare(const Lease& lease);
-  Status StartTrainer(std::unique_ptr<TrainerLog> log);
+  Status StartTrainer(std::unique_ptr<TrainerLog> log, const std::string& device);
   Status StartOthers(const Lease& lease);
   void EndOthers();
   Status Command(const Lease& lease);
@@ -80,7 +87,8 @@ class Slot {
   bool Abandoned() const;
   std::filesystem::path LogPath(const Lease& lease) const;
   AttemptEnd Follow(const Lease& lease);
-  bool Take(TrainerMessage message, AttemptEnd* end);
+  void Started(const Lease& lease, const TrainerStarted& started);
+  bool Take(const Lease& lease, TrainerMessage message, AttemptEnd* end);
   AttemptEnd EndOfTrainer(const Lease& lease);
   AttemptEnd EndOfRank(const Lease& lease, const RankFailure& failure);
   void EndTrainer();
@@ -90,10 +98,9 @@ class Slot {
 
   const SlotOptions options_;
   CoordinatorClient& client_;
-  // Its own thread's, as the next five.
-  ProcessorClaim claim_;      // of the attempt at hand
-  int64_t memory_kills_ = 0;  // of the machine, when the attempt began
-  TrainerHello hello_;
+  // Its own thread's, as the next four.
+  ProcessorClaim claim_;            // of the attempt at hand
+  int64_t memory_kills_ = 0;        // of the machine, when the attempt began
   std::string fingerprint_;         // of the attempt at hand
   std::shared_ptr<LogSender> log_;  // of the attempt at hand
   std::optional<ScratchFolder> rendezvous_;
@@ -104,6 +111,8 @@ class Slot {
   Progress progress_;
   std::unique_ptr<Uploader> uploader_;
   std::unique_ptr<TrainerProcess> trainer_;
+  std::string trainer_device_;
+  bool leaves_ = false;                 // the trainer is to end
   std::unique_ptr<OtherRanks> others_;  // of an attempt with several ranks
   bool training_ = false;               // the trainer has the job: commands make sense
   bool stop_wanted_ = false;

@@ -90,6 +90,7 @@ std::optional<TrainerMessage> ReadMessage(const std::string& type, Fields& field
     return TrainerHello{static_cast<int>(fields.Whole("protocol")), fields.Text("version"),
                         fields.Object("fingerprint"), fields.Texts("precisions")};
   }
+  if (type == "started") return TrainerStarted{fields.Object("fingerprint")};
   if (type == "point") {
     return Point{fields.Text("metric"), fields.Whole("step"), fields.Whole("tokens"),
                  fields.NumberOrSpecial("value")};
@@ -138,11 +139,6 @@ std::string DeviceOf(const Lease& lease, int rank) {
 
 int ThreadsOf(const Lease& lease, int world) { return std::max(1, lease.cpus / world); }
 
-bool Has(const TrainerHello& hello, const std::string& precision) {
-  const auto& all = hello.precisions;
-  return std::find(all.begin(), all.end(), precision) != all.end();
-}
-
 }  // namespace
 
 Result<TrainerMessage> ParseTrainerMessage(std::string_view line) {
@@ -161,18 +157,10 @@ Result<TrainerMessage> ParseTrainerMessage(std::string_view line) {
   return *std::move(message);
 }
 
-std::string MissingPrecision(const TrainerHello& hello, const Lease& lease) {
+std::string MissingPrecision(const TrainerStarted& started, const Lease& lease) {
   const std::string wanted = WantedPrecision(lease);
-  return wanted == "float32" || Has(hello, wanted) ? "" : wanted;
-}
-
-std::string AttemptFingerprint(const TrainerHello& hello, const Lease& lease, int world) {
-  Json fingerprint = Json::parse(hello.fingerprint);  // written by ourselves, in `Fields::Object`
-  fingerprint["threads"] = ThreadsOf(lease, world);
-  if (world > 1) fingerprint["ranks"] = world;
-  const std::string wanted = WantedPrecision(lease);
-  if (wanted != "float32" && Has(hello, wanted)) fingerprint["precision"] = wanted;
-  return fingerprint.dump();
+  const Json fingerprint = Json::parse(started.fingerprint);  // by ourselves, in `Fields::Object`
+  return wanted == fingerprint.value("precision", Json("float32")) ? "" : wanted;
 }
 
 Result<std::string> RunCommand(const Lease& lease, const std::string& home,

@@ -17,8 +17,13 @@ namespace gyre {
 struct TrainerHello {
   int protocol = 0;
   std::string version;
-  std::string fingerprint;  // JSON, without "threads" and "precision"
+  std::string fingerprint;  // JSON: of a job on the CPU, without "threads" and "precision"
   std::vector<std::string> precisions;
+};
+
+/// What the bits of the attempt depend on, as JSON.
+struct TrainerStarted {
+  std::string fingerprint;
 };
 
 struct TrainerDone {
@@ -38,24 +43,20 @@ struct TrainerError {
   Status status;
 };
 
-using TrainerMessage = std::variant<TrainerHello, Point, Progress, Checkpoint, TrainerDiskFull,
-                                    TrainerDone, TrainerError>;
+using TrainerMessage = std::variant<TrainerHello, TrainerStarted, Point, Progress, Checkpoint,
+                                    TrainerDiskFull, TrainerDone, TrainerError>;
 
 /// One line without its end. INVALID_ARGUMENT says what is wrong with it.
 Result<TrainerMessage> ParseTrainerMessage(std::string_view line);
 
-/// What a job asks for and its trainer has not got, so that it trains in float32; or empty.
-std::string MissingPrecision(const TrainerHello& hello, const Lease& lease);
+/// What a job asks for and its device has not got, so that it trains in float32; or empty.
+std::string MissingPrecision(const TrainerStarted& started, const Lease& lease);
 
 /// Which trainer of an attempt.
 struct RankPlace {
   int rank = 0, world = 1;
   std::string rendezvous;  // a folder
 };
-
-/// What the bits of one attempt depend on: the trainer's fingerprint with the attempt's threads,
-/// its precision, unless that is float32, and its ranks, if there is more than one.
-std::string AttemptFingerprint(const TrainerHello& hello, const Lease& lease, int world = 1);
 
 /// The "run" line. The ranks of a job share its cpus out among them. INVALID_ARGUMENT: the lease's
 /// job is not JSON.

@@ -9,7 +9,7 @@
 namespace gyre {
 namespace {
 
-constexpr int kTrainerProtocol = 1;  // trainer/serve.h
+constexpr int kTrainerProtocol = 2;  // trainer/serve.h
 constexpr size_t kMaxLineBytes = size_t{1} << 20;
 
 }  // namespace

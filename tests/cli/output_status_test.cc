@@ -44,7 +44,10 @@ ClusterStatus Cluster() {
                       .busy = 1,
                       .cpus = 2,
                       .memory_bytes = int64_t{1} << 34,
-                      .last_seen_at = "2026-11-30T10:43:28.007Z"}};
+                      .last_seen_at = "2026-11-30T10:43:28.007Z",
+                      .devices = {{"cuda:0", "cuda", "NVIDIA H200", int64_t{1} << 37},
+                                  {"cuda:1", "cuda", "NVIDIA H200", int64_t{1} << 37},
+                                  {"cpu", "cpu", "Xeon", int64_t{1} << 34}}}};
   cluster.sweeps = {Quickstart()};
   cluster.queued = 6;
   cluster.version = "0.1.0";

@@ -125,7 +125,7 @@ TEST_F(ServeTest, SeveralJobsInARowGiveThePointsOfTrain) {
   ASSERT_TRUE(Train(job, {home_, "", 1}, expected, control).ok());
   const Json hello = child.Next();
   EXPECT_EQ(hello["type"], "hello");
-  EXPECT_EQ(hello["protocol"], 1);
+  EXPECT_EQ(hello["protocol"], 2);
   EXPECT_TRUE(hello["fingerprint"].is_object());
   EXPECT_FALSE(hello["fingerprint"].contains("precision"));
   EXPECT_EQ(hello["precisions"][0], "float32");
@@ -133,6 +133,8 @@ TEST_F(ServeTest, SeveralJobsInARowGiveThePointsOfTrain) {
     child.Say(RunLine(job));
     std::vector<Json> points, checkpoints;
     const std::vector<Json> messages = child.Until("done");
+    EXPECT_EQ(messages.front()["type"], "started");
+    EXPECT_EQ(messages.front()["fingerprint"], Fingerprint("cpu", 1));
     for (const Json& message : messages) {
       if (message["type"] == "point") points.push_back(message);
       if (message["type"] == "checkpoint") checkpoints.push_back(message);
@@ -228,7 +230,11 @@ TEST_F(ServeTest, WrongLinesAreAnsweredAndSurvived) {
   Json json = good;
   json["job"]["datasets"]["train"] = std::string(64, '0');
   child.Say(json.dump());
-  EXPECT_EQ(child.Next()["code"], "NOT_FOUND");
+  EXPECT_EQ(child.Until("error").back()["code"], "NOT_FOUND");
+  json = good;
+  json["device"] = "abacus";
+  child.Say(json.dump());
+  EXPECT_THAT(child.Until("error").back()["message"].get<std::string>(), HasSubstr("'abacus'"));
   child.Say(good.dump());
   EXPECT_EQ(child.Until("done").back()["stopped"], false);
 }

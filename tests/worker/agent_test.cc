@@ -73,7 +73,7 @@ TEST_F(AgentTest, AJobComesBackAsPointsACheckpointAndAnOutcome) {
   EXPECT_THAT(record.Steps(), ElementsAre(1, 2, 3, 4, 5));
   EXPECT_EQ(record.batches[0].points[1].value, 2 / 3.0);
   EXPECT_TRUE(std::isnan(record.batches[0].points[3].value));
-  EXPECT_EQ(record.batches[0].fingerprint, R"({"backend":"fake","threads":1})");
+  EXPECT_EQ(record.batches[0].fingerprint, R"({"backend":"cpu","threads":1})");
   ASSERT_EQ(record.checkpoints.size(), 1u);
   EXPECT_EQ(record.checkpoints[0].checkpoint.step, 4);
   EXPECT_EQ(record.checkpoints[0].sequence, 1);
@@ -104,7 +104,7 @@ TEST_F(AgentTest, EachJobOfATrainerHasItsOwnThreads) {
   EXPECT_THAT(Log(1), HasSubstr("threads 1"));
   EXPECT_THAT(Log(2), HasSubstr("threads 3"));
   EXPECT_EQ(TrainerPid(1), TrainerPid(2));
-  EXPECT_EQ(coordinator_.Get(2).batches[0].fingerprint, R"({"backend":"fake","threads":3})");
+  EXPECT_EQ(coordinator_.Get(2).batches[0].fingerprint, R"({"backend":"cpu","threads":3})");
 }
 
 TEST_F(AgentTest, WhatTheTrainerCallsAnErrorFailsTheAttemptAndTheTrainerGoesOn) {
@@ -159,11 +159,11 @@ TEST_F(AgentTest, WhatIsNoMessageFailsTheAttempt) {
 }
 
 TEST_F(AgentTest, ATrainerOfAnotherProtocolIsNotUsed) {
-  setenv("FAKE_TRAINER_PROTOCOL", "2", 1);
+  setenv("FAKE_TRAINER_PROTOCOL", "3", 1);
   const auto record = RunScript(R"(["done"])");
   unsetenv("FAKE_TRAINER_PROTOCOL");
   EXPECT_EQ(record.end->outcome, Outcome::kFailed);
-  EXPECT_THAT(record.end->error.message(), HasSubstr("speaks protocol 2, this worker 1"));
+  EXPECT_THAT(record.end->error.message(), HasSubstr("speaks protocol 3, this worker 2"));
 }
 
 TEST_F(AgentTest, HeartbeatsListWhatIsHeldWithItsProgress) {

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/ids.h"
+#include "base/log.h"
 #include "base/machine.h"
 
 namespace gyre {
@@ -37,9 +38,9 @@ TEST_F(DevicesTest, CoresAndMemoryOfTheMachine) {
   const Machine machine = ReadMachine(root_);
   EXPECT_EQ(machine.cores, 8);
   EXPECT_EQ(machine.memory_bytes, 8 * kGiB);
-  ASSERT_EQ(machine.devices.size(), 1u);
-  EXPECT_EQ(machine.devices[0].name, "cpu");
-  EXPECT_EQ(machine.devices[0].model, "Fast 9000");
+  EXPECT_EQ(machine.cpu.name, "cpu");
+  EXPECT_EQ(machine.cpu.model, "Fast 9000");
+  EXPECT_EQ(machine.cpu.memory_bytes, 8 * kGiB);
   EXPECT_EQ(AvailableMemoryBytes(root_), 4 * kGiB);
   EXPECT_EQ(OutOfMemoryKills(root_), 3);
 }
@@ -83,11 +84,88 @@ TEST_F(DevicesTest, NothingReadableIsOneCore) {
   EXPECT_EQ(machine.memory_bytes, 0);
 }
 
-TEST_F(DevicesTest, ADeviceThatIsNotThereIsNamedWithThoseThatAre) {
-  const Machine machine = ReadMachine(root_);
-  EXPECT_TRUE(CheckDevices("cpu", machine).ok());
-  EXPECT_EQ(CheckDevices("cpu,cuda:0", machine),
-            InvalidArgument("this machine has no device 'cuda:0'; it has: cpu"));
+class ChooseDevicesTest : public ::testing::Test {
+ protected:
+  std::string Choose(const std::string& wanted) {
+    const auto devices = ChooseDevices(wanted, {"cpu", "cpu", "Fast 9000", kGiB}, report_);
+    if (!devices.ok()) return devices.status().ToString();
+    std::string names;
+    for (const DeviceInfo& device : *devices) names += (names.empty() ? "" : " ") + device.name;
+    return names;
+  }
+  std::string Describe(const std::string& wanted) {
+    return DescribeChoice(*ChooseDevices(wanted, {"cpu", "cpu", "Fast 9000", kGiB}, report_),
+                          report_);
+  }
+  GpuReport report_;
+};
+
+TEST_F(ChooseDevicesTest, OfAMachineWithGpus) {
+  report_.gpus = {{"cuda:0", "H200", "9.0", 141 * kGiB, 140 * kGiB, ""},
+                  {"cuda:1", "V100", "7.0", 32 * kGiB, 0, "it has compute capability 7.0"},
+                  {"cuda:2", "H200", "9.0", 141 * kGiB, 140 * kGiB, ""}};
+  EXPECT_EQ(Choose("auto"), "cuda:0 cuda:2");
+  EXPECT_EQ(Choose("cuda"), "cuda:0 cuda:2");
+  EXPECT_EQ(Choose("cpu"), "cpu");
+  EXPECT_EQ(Choose("cuda:2, cpu"), "cuda:2 cpu");
+  EXPECT_EQ(Choose("cuda:2,cuda,cuda:2"), "cuda:2 cuda:0");
+  EXPECT_EQ(Choose("cuda:3"),
+            "INVALID_ARGUMENT: there is no cuda:3; this machine has cuda:0, cuda:1, cuda:2");
+  EXPECT_EQ(Choose("cuda:1"),
+            "INVALID_ARGUMENT: cuda:1 cannot be used: it has compute capability 7.0");
+  EXPECT_EQ(Describe("auto"), "cuda:0 (H200), cuda:2 (H200)");
+}
+
+TEST_F(ChooseDevicesTest, WithoutAGpuTheCpuUnlessOneWasAskedFor) {
+  report_.absent = "no NVIDIA driver is installed";
+  EXPECT_EQ(Choose("auto"), "cpu");
+  EXPECT_EQ(Describe("auto"), "no GPU: no NVIDIA driver is installed; jobs train on the CPU");
+  EXPECT_EQ(Choose("cuda"), "INVALID_ARGUMENT: there is no cuda: no NVIDIA driver is installed");
+  EXPECT_EQ(Choose("cpu,cuda:0"),
+            "INVALID_ARGUMENT: there is no cuda:0: no NVIDIA driver is installed");
+  report_ = {.gpus = {{"cuda:0", "V100", "7.0", 32 * kGiB, 0, "it is too old"}}};
+  EXPECT_EQ(Choose("auto"), "cpu");
+  EXPECT_EQ(Choose("cuda"),
+            "INVALID_ARGUMENT: no GPU of this machine can be used: cuda:0: it is too old");
+  EXPECT_EQ(Describe("auto"),
+            "no GPU: cuda:0 cannot be used: it is too old; jobs train on the CPU");
+}
+
+TEST_F(ChooseDevicesTest, ThoseThatAreGoneAreNamedWithTheReason) {
+  const DeviceInfo cpu{"cpu", "cpu", "Fast 9000", kGiB};
+  const DeviceInfo first{"cuda:0", "cuda", "H200", 0}, second{"cuda:1", "cuda", "H200", 0};
+  std::vector<DeviceInfo> devices = {cpu, first, second};
+  report_.gpus = {{"cuda:0"}, {"cuda:1"}};
+  EXPECT_EQ(RemoveLost(report_, &devices), "");
+  report_.gpus[1].unusable = "it has burnt";
+  EXPECT_EQ(RemoveLost(report_, &devices), "cuda:1 is gone: it has burnt");
+  ASSERT_EQ(devices.size(), 2u);
+  EXPECT_EQ(devices[1].name, "cuda:0");
+  devices = {first, second};
+  EXPECT_EQ(RemoveLost({.absent = "the driver hangs", .answered = false}, &devices),
+            "cuda:0, cuda:1 are gone: the driver hangs");
+  EXPECT_TRUE(devices.empty());
+}
+
+TEST_F(ChooseDevicesTest, WhatIsNoListOfDevicesIsSaid) {
+  for (const char* wanted : {"", ",", "gpu", "cuda:", "cuda:x", "cuda:-1", "cpu,auto", "cuda:9999",
+                             "cpu;cuda", "CUDA"}) {
+    EXPECT_TRUE(Choose(wanted).starts_with("INVALID_ARGUMENT: '")) << wanted;
+  }
+}
+
+TEST_F(DevicesTest, TheTrainerIsAskedWhereThereMayBeAGpu) {
+  SetLogLevel(LogLevel::kOff);
+  const auto asks = [&](const std::string& wanted) {
+    return !AskIfWanted(wanted, "/nowhere/trainer", root_).answered;
+  };
+  EXPECT_FALSE(asks("cpu"));
+  EXPECT_FALSE(asks("auto"));
+  EXPECT_EQ(AskIfWanted("auto", "/nowhere/trainer", root_).absent, "no NVIDIA driver is installed");
+  EXPECT_TRUE(asks("cuda"));
+  EXPECT_TRUE(asks("cpu,cuda:1"));
+  Put("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06");
+  EXPECT_TRUE(asks("auto"));
 }
 
 }  // namespace

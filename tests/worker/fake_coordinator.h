@@ -21,7 +21,8 @@ class FakeCoordinator {
     std::vector<PointBatch> batches;
     std::vector<CheckpointReport> checkpoints;
     std::optional<AttemptEnd> end;
-    std::string log;  // as far as it has come
+    std::string device;  // that was leased
+    std::string log;     // as far as it has come
 
     std::vector<int64_t> Steps() const {
       std::vector<int64_t> steps;
@@ -156,8 +157,16 @@ class FakeClient : public CoordinatorClient {
     if (stop.stop_requested()) return Cancelled("stopped");
     lock.unlock();
     GYRE_RETURN_IF_ERROR(Hear("AcquireLease", [&] {
-      if (c_.offers_.empty() || c_.offers_.front().cpus > capacity.free_cpus) return;
-      lease = c_.offers_.front();
+      if (c_.offers_.empty()) return;
+      Lease& next = c_.offers_.front();
+      const auto gpus = static_cast<size_t>(next.gpus);
+      if (next.cpus > capacity.free_cpus || gpus > capacity.free_gpus.size()) return;
+      if (gpus == 0) next.device = capacity.device;
+      for (size_t i = 0; i < gpus; ++i) {
+        next.device = (i > 0 ? next.device + "," : "") + capacity.free_gpus[i];
+      }
+      c_.records_[next.attempt.job_id].device = next.device;
+      lease = next;
       c_.offers_.pop_front();
     }));
     return lease;

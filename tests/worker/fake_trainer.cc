@@ -1,9 +1,9 @@
 // Speaks the protocol of trainer/serve.h without training: the job's "script" says what it does,
 // word by word.
 //   "point"  says a point (metric "m", step and tokens counted up, value = step / 3)   "points:N"
-//   N of them "progress" "checkpoint"   says one      "done" "error"   ends the job so "wait" until
-//   a command comes: after stop it says checkpoint and done (stopped), after checkpoint it says one
-//   and
+//   N of them "progress" "checkpoint"   says one      "done" "error" "lost"   ends the job so
+//   "wait" until a command comes: after stop it says checkpoint and done (stopped), after
+//   checkpoint it says one and
 //            goes on waiting
 //   "disk_full"   says that it found no room
 //   "peer"   says that another rank is gone, which ends the job
@@ -14,7 +14,8 @@
 //   "child"  leaves behind a process that lives on     "daemon"   one that has left its group, its
 //   session, its parent and its environment behind    "log:N" writes N lines to stderr "stubborn"
 //   doesn't even exit at end of file from now on
-// FAKE_TRAINER_PROTOCOL in the environment is the protocol it says it speaks.
+// FAKE_TRAINER_PROTOCOL in the environment is the protocol it says it speaks. "devices" prints
+// FAKE_TRAINER_DEVICES, or hangs.
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -26,6 +27,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <fstream>
 #include <iostream>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -81,6 +83,11 @@ class Job {
                    run_.at("world").get<int>(), run_.at("rendezvous").get<std::string>().c_str(),
                    run_.value("device", "no device").c_str());
     }
+    if (run_.value("rank", 0) == 0) {
+      Json fingerprint = {{"backend", run_.at("device")}, {"threads", run_.at("threads")}};
+      if (run_.contains("world")) fingerprint["ranks"] = run_.at("world");
+      Say({{"type", "started"}, {"fingerprint", fingerprint}});
+    }
     for (const auto& word : run_.at("job").at("script")) {
       if (!Do(word.get<std::string>())) return;
     }
@@ -128,6 +135,9 @@ class Job {
       return false;
     } else if (verb == "peer") {
       Say({{"type", "error"}, {"code", "UNAVAILABLE"}, {"message", "rank 1 is gone"}});
+      return false;
+    } else if (verb == "lost") {
+      Say({{"type", "error"}, {"code", "UNAVAILABLE"}, {"message", "fallen off the bus"}});
       return false;
     } else if (verb == "wait") {
       return Wait();
@@ -204,13 +214,25 @@ class Job {
   int step_ = 0;
 };
 
+int ReportDevices() {
+  const char* report = std::getenv("FAKE_TRAINER_DEVICES");
+  if (report == nullptr) report = R"({"gpus": [], "absent": "nobody has made one"})";
+  if (report == std::string("hang")) pause();
+  std::ifstream file(report);  // or the name of a file that has it
+  if (file) return std::cout << file.rdbuf(), 0;
+  std::printf("%s\n", report);
+  std::fprintf(stderr, "devices were asked for\n");
+  return 0;
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1 && argv[1] == std::string("devices")) return ReportDevices();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // as trainer/serve.cc has it
   std::thread(ReadCommands).detach();
-  int protocol = 1;
+  int protocol = 2;
   if (const char* wanted = std::getenv("FAKE_TRAINER_PROTOCOL")) protocol = std::atoi(wanted);
   Say({{"type", "hello"},
        {"version", "test"},

@@ -80,7 +80,7 @@ TEST_F(RanksTest, EveryRankGetsTheJobAndRankZeroSpeaks) {
   const auto record = coordinator_.Get(1);
   EXPECT_THAT(record.Steps(), ElementsAre(1, 2));
   EXPECT_EQ(record.checkpoints.size(), 1u);
-  EXPECT_EQ(end.fingerprint, R"({"backend":"fake","threads":2,"ranks":3})");
+  EXPECT_EQ(end.fingerprint, R"({"backend":"cpu","ranks":3,"threads":2})");
   EXPECT_EQ(Pids(1).size(), 3u);
   EXPECT_THAT(record.log, HasSubstr("rank 0 of 3 in " + (options_.home / "tmp").string()));
   for (const char* rank : {"1", "2"}) {

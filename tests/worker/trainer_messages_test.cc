@@ -70,34 +70,28 @@ TEST(TrainerMessages, WhatIsWrongIsNamed) {
   EXPECT_THAT(fault("\x1b[31m\xff"), HasSubstr("'?[31m?'"));
 }
 
-TEST(TrainerMessages, AnAttemptsFingerprintHasItsOwnThreadsAndPrecision) {
-  const TrainerHello hello{.fingerprint = R"({"a":1})", .precisions = {"float32", "bf16"}};
-  const auto fingerprint = [](const TrainerHello& hello, const std::string& precision) {
-    return AttemptFingerprint(
-        hello, {.job = R"({"config":{"train":{"precision":")" + precision + R"("}}})", .cpus = 2});
-  };
-  EXPECT_EQ(fingerprint(hello, "float32"), R"({"a":1,"threads":2})");
-  EXPECT_EQ(fingerprint(hello, "bf16"), R"({"a":1,"threads":2,"precision":"bf16"})");
-  // Where the trainer has it not, it trains in float32.
-  const TrainerHello slow{.fingerprint = R"({"a":1})", .precisions = {"float32"}};
-  EXPECT_EQ(fingerprint(slow, "bf16"), R"({"a":1,"threads":2})");
+TEST(TrainerMessages, APrecisionThatADeviceHasNotIsNamed) {
+  const auto started = Parsed<TrainerStarted>(R"({"type":"started","fingerprint":{"a":1}})");
+  EXPECT_EQ(started.fingerprint, R"({"a":1})");
   const Lease narrow{.job = R"({"config":{"train":{"precision":"bf16"}}})"};
-  EXPECT_EQ(MissingPrecision(slow, narrow), "bf16");
-  EXPECT_EQ(MissingPrecision(hello, narrow), "");
-  EXPECT_EQ(MissingPrecision(slow, {.job = R"({"config":{}})"}), "");
-  for (const char* job : {"", "3", R"({"config":7})"}) {
-    EXPECT_EQ(AttemptFingerprint(hello, {.job = job, .cpus = 1}), R"({"a":1,"threads":1})");
+  EXPECT_EQ(MissingPrecision(started, narrow), "bf16");
+  EXPECT_EQ(MissingPrecision({R"({"a":1,"precision":"bf16"})"}, narrow), "");
+  for (const char* job :
+       {"", "3", R"({"config":7})", R"({"config":{"train":{"precision":"float32"}}})"}) {
+    EXPECT_EQ(MissingPrecision(started, {.job = job}), "");
   }
 }
 
 TEST(TrainerMessages, TheRunCommandIsOneLineWithTheJobInIt) {
-  const auto command = RunCommand(
-      {.job = "{\"seed\": 18446744073709551615,\n \"x\": 0.1}", .checkpoint_hash = "ab", .cpus = 2},
-      "/home/x");
+  const auto command = RunCommand({.job = "{\"seed\": 18446744073709551615,\n \"x\": 0.1}",
+                                   .checkpoint_hash = "ab",
+                                   .cpus = 2,
+                                   .device = "cuda:1"},
+                                  "/home/x");
   ASSERT_TRUE(command.ok());
   EXPECT_EQ(
       *command,
-      R"({"type":"run","job":{"seed":18446744073709551615,"x":0.1},"resume_from":"ab","threads":2,"home":"/home/x","device":"cpu"})"
+      R"({"type":"run","job":{"seed":18446744073709551615,"x":0.1},"resume_from":"ab","threads":2,"home":"/home/x","device":"cuda:1"})"
       "\n");
   EXPECT_EQ(
       *RunCommand({.job = "{}", .cpus = 5, .device = "cuda:2,cuda:5"}, "/home/x",

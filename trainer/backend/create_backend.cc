@@ -47,7 +47,7 @@ Result<int64_t> FreeDeviceMemory(int cuda_device) {
     return Unavailable(report.absent.empty() ? "there is no cuda:" + std::to_string(cuda_device)
                                              : report.absent);
   }
-  return report.devices[cuda_device].free_bytes;
+  return plugin->FreeBytes(cuda_device);
 }
 
 Precision UsablePrecision(const std::string& backend, Precision wanted) {

@@ -19,7 +19,8 @@ Result<std::unique_ptr<Backend>> CreateBackend(const std::string& name, int thre
 /// The GPU that a backend's name means, or -1.
 int CudaDeviceOf(const std::string& backend);
 
-/// Bytes that nobody uses on a GPU. UNAVAILABLE: there is no such device here, and why.
+/// Bytes that nobody uses on a GPU; 0 = not known. UNAVAILABLE: there is no such device here, and
+/// why.
 Result<int64_t> FreeDeviceMemory(int cuda_device);
 
 /// What a backend computes in where `wanted` is asked for: float32 where this processor has

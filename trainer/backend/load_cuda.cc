@@ -9,8 +9,7 @@ Result<CudaPlugin*> Load() {
   GYRE_ASSIGN_OR_RETURN(void* const symbol,
                         LoadPlugin({.file = "libgyre_cuda.so",
                                     .variable = "GYRE_CUDA_PLUGIN",
-                                    .what = "CUDA backend",
-                                    .remedy = "build Gyre where CUDA's compiler (nvcc) is",
+                                    .remedy = "build Gyre where CUDA's compiler, nvcc, is",
                                     .symbol = "GyreCudaPlugin"}));
   CudaPlugin* plugin = reinterpret_cast<decltype(&GyreCudaPlugin)>(symbol)(GYRE_BACKEND_ABI);
   if (plugin == nullptr) return OtherVersion("libgyre_cuda.so");

@@ -12,7 +12,6 @@ namespace gyre {
 struct PluginFile {
   const char* file;      // beside the program
   const char* variable;  // of the environment: another place for it
-  const char* what;      // "this build has no ..."
   const char* remedy;    // what to do where there is none
   const char* symbol;
 };

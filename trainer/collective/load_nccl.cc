@@ -10,7 +10,6 @@ Result<NcclPlugin*> Load() {
       void* const symbol,
       LoadPlugin({.file = "libgyre_nccl.so",
                   .variable = "GYRE_NCCL_PLUGIN",
-                  .what = "way to train one job on several GPUs",
                   .remedy = "build Gyre where CUDA's compiler (nvcc) and NCCL are",
                   .symbol = "GyreNcclPlugin"}));
   NcclPlugin* plugin = reinterpret_cast<decltype(&GyreNcclPlugin)>(symbol)(GYRE_BACKEND_ABI);

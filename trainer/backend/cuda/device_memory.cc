@@ -18,10 +18,16 @@ DeviceMemory::DeviceMemory(int device, cudaStream_t stream) : device_(device), s
   GYRE_CUDA(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device));
   pooled_ = supported != 0 && (way == nullptr || std::string(way) != "plain");
   if (!pooled_) return;
-  cudaMemPool_t pool = nullptr;
-  GYRE_CUDA(cudaDeviceGetDefaultMemPool(&pool, device));
+  GYRE_CUDA(cudaDeviceGetDefaultMemPool(&pool_, device));
   uint64_t keep = UINT64_MAX;
-  GYRE_CUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
+  GYRE_CUDA(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep));
+}
+
+// Others share the device; and what this process held would not be free for its next job either.
+DeviceMemory::~DeviceMemory() {
+  if (pool_ == nullptr) return;
+  cudaStreamSynchronize(stream_);
+  cudaMemPoolTrimTo(pool_, 0);
 }
 
 void* DeviceMemory::Take(int64_t bytes, int64_t count) {

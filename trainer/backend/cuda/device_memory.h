@@ -15,6 +15,10 @@ namespace gyre::cuda {
 class DeviceMemory {
  public:
   DeviceMemory(int device, cudaStream_t stream);
+  /// Everything has been given back. So does the pool, to the driver.
+  ~DeviceMemory();
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
 
   /// Not initialized. Throws CudaError of kOutOfMemory, with what is free.
   void* Take(int64_t bytes, int64_t count);
@@ -24,6 +28,7 @@ class DeviceMemory {
   const int device_;
   const cudaStream_t stream_;
   bool pooled_ = true;
+  cudaMemPool_t pool_ = nullptr;
 };
 
 /// `count` elements for the time of one operation.

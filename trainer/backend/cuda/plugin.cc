@@ -14,23 +14,26 @@ std::string Version(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
+// The kernels' machine code begins with capability 8.0.
+constexpr int kLeastMajor = 8;
+
 CudaDevice Describe(int index) {
   CudaDevice device;
   cudaDeviceProp properties = {};
-  if (cudaGetDeviceProperties(&properties, index) != cudaSuccess) return device;
+  if (const cudaError_t error = cudaGetDeviceProperties(&properties, index)) {
+    device.unusable = cudaGetErrorString(error);
+    return device;
+  }
   device.name = properties.name;
   device.memory_bytes = static_cast<int64_t>(properties.totalGlobalMem);
   device.major = properties.major;
   device.minor = properties.minor;
-  size_t free = 0, total = 0;
-  if (cudaSetDevice(index) == cudaSuccess && cudaMemGetInfo(&free, &total) == cudaSuccess) {
-    device.free_bytes = static_cast<int64_t>(free);
+  if (device.major < kLeastMajor) {
+    device.unusable = "it has compute capability " + std::to_string(device.major) + "." +
+                      std::to_string(device.minor) + ", and Gyre needs 8.0 or later";
   }
   return device;
 }
-
-// The kernels' machine code begins with capability 8.0.
-constexpr int kLeastMajor = 8;
 
 class Plugin : public CudaPlugin {
  public:
@@ -54,6 +57,12 @@ class Plugin : public CudaPlugin {
     }
     return report;
   }
+  int64_t FreeBytes(int device) override {
+    size_t free = 0, total = 0;
+    const bool known =
+        cudaSetDevice(device) == cudaSuccess && cudaMemGetInfo(&free, &total) == cudaSuccess;
+    return known ? static_cast<int64_t>(free) : 0;
+  }
   BackendError Create(const CudaOptions& options, std::unique_ptr<Backend>* backend) override {
     const CudaReport report = Report();
     const auto error = [](std::string text) {
@@ -66,10 +75,8 @@ class Plugin : public CudaPlugin {
                    std::to_string(report.devices.size()) + " GPUs");
     }
     const CudaDevice& device = report.devices[options.device];
-    if (device.major < kLeastMajor) {
-      return error(name + ", " + device.name + ", has compute capability " +
-                   std::to_string(device.major) + "." + std::to_string(device.minor) +
-                   ", and Gyre needs 8.0 or later");
+    if (!device.unusable.empty()) {
+      return error(name + " (" + device.name + ") cannot be used: " + device.unusable);
     }
     return CreateCudaBackend(options, backend);
   }

@@ -15,8 +15,9 @@ namespace gyre {
 
 struct CudaDevice {
   std::string name;
-  int64_t memory_bytes = 0, free_bytes = 0;
+  int64_t memory_bytes = 0;
   int major = 0, minor = 0;  // compute capability
+  std::string unusable;      // why no backend can be made for it, for people; empty = one can
 };
 
 /// What a machine has for this backend.
@@ -36,7 +37,11 @@ struct CudaOptions {
 class CudaPlugin {
  public:
   virtual ~CudaPlugin() = default;
+  /// Touches no device: nothing is allocated anywhere.
   virtual CudaReport Report() = 0;
+  /// Of the device's memory, for everybody; 0 = not known. The driver may take some hundred MiB of
+  /// it for this process.
+  virtual int64_t FreeBytes(int device) = 0;
   virtual BackendError Create(const CudaOptions& options, std::unique_ptr<Backend>* backend) = 0;
 };
 

@@ -1,0 +1,2 @@
+int OfAnAbsentLibrary();
+extern "C" int GyreCudaPlugin() { return OfAnAbsentLibrary(); }
