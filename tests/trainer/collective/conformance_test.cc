@@ -59,6 +59,7 @@ BackendError Sum(Communicator& ranks, std::vector<double>& values) { return rank
 
 template <typename T>
 bool SameBits(const std::vector<T>& a, const std::vector<T>& b) {
+  if (a.empty() || b.empty()) return a.empty() == b.empty();
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
@@ -73,16 +74,19 @@ void ExpectSums(int ranks, int64_t count, std::unique_ptr<Communicator> communic
 
 TEST_P(Conformance, EveryRankGetsTheSumInTheOrderOfRanks) {
   for (const int ranks : {1, 2, 3, 4}) {
-    for (const int64_t count : {0, 1, 3, 7, 1025, 1'100'001}) {
+    for (const int64_t count : {0, 1, 3, 7, 1025}) {
       Run(ranks, [&](auto communicator) {
         EXPECT_EQ(communicator->size(), ranks);
         ExpectSums<float>(ranks, count, std::move(communicator));
       });
     }
     Run(ranks, [&](auto communicator) { ExpectSums<double>(ranks, 5, std::move(communicator)); });
-    Run(ranks,
-        [&](auto communicator) { ExpectSums<double>(ranks, 550'001, std::move(communicator)); });
   }
+}
+
+TEST_P(Conformance, LargeSumsToo) {
+  Run(3, [](auto communicator) { ExpectSums<float>(3, 1'100'001, std::move(communicator)); });
+  Run(3, [](auto communicator) { ExpectSums<double>(3, 550'001, std::move(communicator)); });
 }
 
 TEST_P(Conformance, SumAfterSumOfBothKinds) {
