@@ -35,7 +35,7 @@ TEST_F(Plugin, ReportsEachDevice) {
   EXPECT_EQ(report.absent, "");
   EXPECT_EQ(report.devices[1].name, "emulated GPU");
   EXPECT_EQ(report.devices[1].memory_bytes, static_cast<int64_t>(TheOptions().memory_bytes));
-  EXPECT_EQ(report.devices[1].free_bytes, report.devices[1].memory_bytes);
+  EXPECT_EQ(plugin_.FreeBytes(1), report.devices[1].memory_bytes);
   EXPECT_EQ(report.libraries.rfind("cuBLASLt ", 0), 0u);
 }
 
@@ -54,12 +54,12 @@ TEST_F(Plugin, WhatIsRefusedChangesNothing) {
   TheOptions().memory_bytes = uint64_t{64} << 20;
   const auto backend = Create({.device = 1});
   ASSERT_NE(backend, nullptr);
-  const int64_t free_bytes = plugin_.Report().devices[1].free_bytes;
+  const int64_t free_bytes = plugin_.FreeBytes(1);
   Reals place, other;
   const BackendError error = backend->Allocate(int64_t{16} << 20, &place);
   EXPECT_EQ(error.kind, BackendError::Kind::kOutOfMemory);
   EXPECT_NE(error.message.find("cuda:1, of whose 64 MiB"), std::string::npos) << error.message;
-  EXPECT_EQ(plugin_.Report().devices[1].free_bytes, free_bytes);
+  EXPECT_EQ(plugin_.FreeBytes(1), free_bytes);
   ASSERT_TRUE(backend->Allocate(1000, &other).ok());
   std::vector<double> values(1000, 1.0);
   ASSERT_TRUE(backend->Read(other, values).ok());
@@ -68,7 +68,7 @@ TEST_F(Plugin, WhatIsRefusedChangesNothing) {
 }
 
 TEST_F(Plugin, GivesBackWhatItTook) {
-  const int64_t before = plugin_.Report().devices[0].free_bytes;
+  const int64_t before = plugin_.FreeBytes(0);
   for (const Precision precision : {Precision::kFloat32, Precision::kBf16}) {
     const auto backend = Create({.precision = precision});
     ASSERT_NE(backend, nullptr);
@@ -78,12 +78,12 @@ TEST_F(Plugin, GivesBackWhatItTook) {
     ASSERT_TRUE(backend->Allocate(4, &x).ok());
     ASSERT_TRUE(backend->Allocate(6, &y).ok());
     backend->LinearResidualForward({1, 4, 3, x, weight, y, y.At(3)});
-    EXPECT_LT(plugin_.Report().devices[0].free_bytes, before);
+    EXPECT_LT(plugin_.FreeBytes(0), before);
     backend->Free(weight);
     backend->Free(x);
     backend->Free(y);
   }
-  EXPECT_EQ(plugin_.Report().devices[0].free_bytes, before);
+  EXPECT_EQ(plugin_.FreeBytes(0), before);
 }
 
 }  // namespace
