@@ -70,6 +70,8 @@ cudaError_t Allocate(void** data, size_t bytes) {
   Heap& heap = TheHeap();
   const std::lock_guard lock(heap.mutex);
   size_t& used = heap.used_bytes[CurrentDevice()];
+  uint64_t& left = TheOptions().allocations_to_failure;
+  if (left > 0 && --left == 0) return Remember(cudaErrorMemoryAllocation);
   if (bytes > TheOptions().memory_bytes - used || posix_memalign(data, kAlignment, bytes) != 0) {
     return Remember(cudaErrorMemoryAllocation);
   }

@@ -39,9 +39,12 @@ void Apply(const std::string& part, Options* options) {
     options->devices = static_cast<int>(Number(part, value));
   } else if (key == "memory") {
     options->memory_bytes = Number(part, value);
+  } else if (key == "fail") {
+    options->allocations_to_failure = Number(part, value);
   } else {
-    throw Error("GYRE_EMULATION: unknown part '" + part +
-                "'; there are order=forward|reverse|random, seed=N, lazy, devices=N, memory=N");
+    throw Error(
+        "GYRE_EMULATION: unknown part '" + part +
+        "'; there are order=forward|reverse|random, seed=N, lazy, devices=N, memory=N, fail=N");
   }
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// How kernels are executed: GYRE_EMULATION=order=random,seed=3,lazy,devices=2,memory=64m (each part
-// may be left out), read once; a test may set the options instead, before its first call of CUDA.
+// How kernels are executed: GYRE_EMULATION=order=random,seed=3,lazy,devices=2,memory=64m,fail=7
+// (each part may be left out), read once; a test may set the options instead, before its first call
+// of CUDA.
 
 #include <cstdint>
 
@@ -17,6 +18,8 @@ struct Options {
   bool lazy = false;
   int devices = 1;
   uint64_t memory_bytes = uint64_t{4} << 30;  // of each device
+  /// Allocations of device memory until one finds none, once; 0 = all find some.
+  uint64_t allocations_to_failure = 0;
 };
 
 /// Throws Error if the variable has a part that is not known.
