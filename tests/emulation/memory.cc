@@ -71,7 +71,7 @@ cudaError_t Allocate(void** data, size_t bytes) {
   const std::lock_guard lock(heap.mutex);
   size_t& used = heap.used_bytes[CurrentDevice()];
   uint64_t& left = TheOptions().allocations_to_failure;
-  if (left > 0 && --left == 0) return Remember(cudaErrorMemoryAllocation);
+  if (left > 0 && --left <= 1) return Remember(cudaErrorMemoryAllocation);
   if (bytes > TheOptions().memory_bytes - used || posix_memalign(data, kAlignment, bytes) != 0) {
     return Remember(cudaErrorMemoryAllocation);
   }

@@ -18,7 +18,7 @@ struct Options {
   bool lazy = false;
   int devices = 1;
   uint64_t memory_bytes = uint64_t{4} << 30;  // of each device
-  /// Allocations of device memory until one finds none, once; 0 = all find some.
+  /// Allocations of device memory until two in a row have found none; 0 = all find some.
   uint64_t allocations_to_failure = 0;
 };
 

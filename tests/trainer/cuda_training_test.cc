@@ -29,15 +29,10 @@ class CudaTrainingTest : public TemporaryHomeTest {
  protected:
   ~CudaTrainingTest() override { emulation::TheOptions().allocations_to_failure = 0; }
 
-  /// Stopped after step `stop_at` if that is not 0.
-  Ran Run(const TrainerJob& job, const std::string& backend, const std::string& resume_from = "",
-          int64_t stop_at = 0) {
+  Ran Run(const TrainerJob& job, const std::string& backend) {
     Ran ran;
     TrainControl control;
-    ran.observer.on_point = [&](const PointValue& point) {
-      if (stop_at > 0 && point.step >= stop_at) control.stop = true;
-    };
-    TrainOptions options{.home = home_, .resume_from = resume_from};
+    TrainOptions options{.home = home_};
     options.backend = backend;
     ran.outcome = Train(job, options, ran.observer, control);
     EXPECT_TRUE(ran.outcome.ok()) << ran.outcome.status();
@@ -64,27 +59,6 @@ TEST_F(CudaTrainingTest, IsTheCpusTraining) {
   ExpectClose(cpu, Run(job, "cuda"), 2e-2);
 }
 
-TEST_F(CudaTrainingTest, TheSameJobGivesTheSameBits) {
-  TrainerJob job = MakeJob(home_);
-  job.config.train.precision = "bf16";
-  const Ran one = Run(job, "cuda"), two = Run(job, "cuda");
-  EXPECT_EQ(one.losses(), two.losses());
-  EXPECT_EQ(one.observer.checkpoints.back().hash, two.observer.checkpoints.back().hash);
-}
-
-TEST_F(CudaTrainingTest, AJobStartsOnOneBackendAndEndsOnTheOther) {
-  const TrainerJob job = MakeJob(home_);
-  const Ran whole = Run(job, "cpu");
-  const std::pair<const char*, const char*> ways[] = {{"cuda", "cpu"}, {"cpu", "cuda"}};
-  for (const auto& [first, second] : ways) {
-    Ran begun = Run(job, first, "", 10);
-    ASSERT_TRUE(begun.outcome->stopped);
-    const Ran ended = Run(job, second, begun.observer.checkpoints.back().hash);
-    for (const PointValue& point : ended.observer.points) begun.observer.OnPoint(point);
-    ExpectClose(whole, begun, 1e-5);
-  }
-}
-
 // Whichever allocation finds no memory: the same batches in halves, and everybody is told.
 TEST_F(CudaTrainingTest, OutOfMemoryHalvesTheMicroBatchOnce) {
   SetLogLevel(LogLevel::kOff);
@@ -93,7 +67,7 @@ TEST_F(CudaTrainingTest, OutOfMemoryHalvesTheMicroBatchOnce) {
   job.config.train.checkpoint_every = 5 * job.config.train.batch_tokens;
   const Ran undisturbed = Run(job, "cuda");
   EXPECT_THAT(undisturbed.observer.Curve("train/micro_batch"), IsEmpty());
-  for (const uint64_t allocation : {1, 2, 5, 12, 30, 300, 900}) {
+  for (const uint64_t allocation : {2, 5, 12, 30, 300, 700}) {
     emulation::TheOptions().allocations_to_failure = allocation;
     const Ran ran = Run(job, "cuda");
     ASSERT_EQ(emulation::TheOptions().allocations_to_failure, 0u) << "fewer than " << allocation;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <string>
@@ -24,6 +25,10 @@ BackendError DeviceError(const std::string& call, const char* why) {
   return {BackendError::Kind::kDevice, call + ": " + why};
 }
 BackendError PeerError(const std::string& who) { return {BackendError::Kind::kPeer, who}; }
+
+// Sums by the switch between GPUs (NVLS) may differ from call to call (NVIDIA/nccl#1497). Who sets
+// the variable has chosen.
+void ForbidSwitchSums() { setenv("NCCL_NVLS_ENABLE", "0", /*overwrite=*/0); }
 
 BackendError SetDevice(int device) {
   const cudaError_t error = cudaSetDevice(device);
@@ -51,6 +56,7 @@ class NcclCommunicator : public Communicator {
     }
     if (!error.ok()) return error;
     std::memcpy(id.internal, options_.id.data(), sizeof(id.internal));
+    ForbidSwitchSums();
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
     const std::lock_guard lock(mutex_);
@@ -104,7 +110,9 @@ class NcclCommunicator : public Communicator {
         return PeerError(failure_);
       }
       std::this_thread::sleep_for(kSettleInterval);
-      if (ncclCommGetAsyncError(comm_, &result) != ncclSuccess) break;
+      if (const ncclResult_t asked = ncclCommGetAsyncError(comm_, &result); asked != ncclSuccess) {
+        result = asked;
+      }
     }
     return result == ncclSuccess ? BackendError{} : DeviceError(call, ncclGetErrorString(result));
   }
@@ -120,7 +128,12 @@ class NcclCommunicator : public Communicator {
     while (!stop.stop_requested() && comm_ != nullptr) {
       stopped_.wait_for(lock, stop, kWatchInterval, [] { return false; });
       if (stop.stop_requested() || comm_ == nullptr) return;
-      const std::string gone = options_.who_is_gone();
+      std::string gone = options_.who_is_gone();
+      ncclResult_t state = ncclSuccess;
+      if (gone.empty() && ncclCommGetAsyncError(comm_, &state) == ncclSuccess &&
+          state != ncclSuccess && state != ncclInProgress) {
+        gone = std::string("NCCL: ") + ncclGetErrorString(state);
+      }
       if (gone.empty()) continue;
       if (SetDevice(options_.device).ok()) Abort(gone);
     }
@@ -144,6 +157,7 @@ class Plugin : public NcclPlugin {
            std::to_string(version % 100);
   }
   BackendError NewId(std::string* id) override {
+    ForbidSwitchSums();
     ncclUniqueId made = {};
     const ncclResult_t result = ncclGetUniqueId(&made);
     if (result != ncclSuccess) return DeviceError("ncclGetUniqueId", ncclGetErrorString(result));

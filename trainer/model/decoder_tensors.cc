@@ -1,7 +1,6 @@
 // The Decoder's traffic with the host: tensors in and out, batches in.
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -13,7 +12,7 @@ namespace gyre {
 namespace {
 
 // Values cross to the backend in pieces of this many, so that a large tensor needs no second copy.
-constexpr size_t kPiece = 4096;
+constexpr size_t kPiece = size_t{1} << 16;
 // A thread draws so many at a time; for fewer, starting it takes longer than it saves.
 constexpr int64_t kDrawn = 1 << 17, kWorthAThread = 1 << 15;
 
@@ -48,7 +47,7 @@ void DrawNormals(const Random& random, int64_t first, double scale, int threads,
 }  // namespace
 
 void Decoder::WriteReals(Reals to, std::span<const float> values) {
-  std::array<double, kPiece> piece;
+  std::vector<double> piece(std::min(kPiece, values.size()));
   for (size_t i = 0; i < values.size(); i += kPiece) {
     const size_t count = std::min(kPiece, values.size() - i);
     std::copy_n(values.begin() + static_cast<int64_t>(i), count, piece.begin());
@@ -123,7 +122,7 @@ Status Decoder::Load(TensorKind kind, const std::string& name, std::span<const f
 Status Decoder::Save(TensorKind kind, const std::string& name, std::span<float> values) const {
   Reals place;
   GYRE_RETURN_IF_ERROR(Locate(kind, name, values.size(), &place));
-  std::array<double, kPiece> piece;
+  std::vector<double> piece(std::min(kPiece, values.size()));
   for (size_t i = 0; i < values.size(); i += kPiece) {
     const size_t count = std::min(kPiece, values.size() - i);
     GYRE_RETURN_IF_ERROR(

@@ -28,10 +28,10 @@ struct Tolerance {
 // u sqrt(10), or 1.3 u, together. Allowed is twice that, for buffers of few entries and sums that
 // cancel a little, and half as much again for a single entry, held against the largest. A sum in
 // bfloat16 would be off by the square root of its length more, and show. tf32 is the same with
-// eleven bits.
+// ten bits: a device may cut off what it does not take.
 Tolerance ToleranceOf(Precision precision, const OpCase& op) {
   if (precision == Precision::kFloat32) return {.largest = 1e-5, .together = 1e-5};
-  const double bits = precision == Precision::kTf32 ? 11 : 8;
+  const double bits = precision == Precision::kTf32 ? 10 : 8;
   const double u = std::exp2(-bits) * op.amplification;
   return {.largest = 3.9 * u, .together = 2.6 * u};
 }

@@ -14,6 +14,8 @@ std::string MiB(size_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
 DeviceMemory::DeviceMemory(int device, cudaStream_t stream) : device_(device), stream_(stream) {
   const char* way = std::getenv("GYRE_CUDA_MEMORY");
+  size_t free = 0;
+  GYRE_CUDA(cudaMemGetInfo(&free, &total_));
   int supported = 0;
   GYRE_CUDA(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device));
   pooled_ = supported != 0 && (way == nullptr || std::string(way) != "plain");
@@ -33,9 +35,17 @@ DeviceMemory::~DeviceMemory() {
 void* DeviceMemory::Take(int64_t bytes, int64_t count) {
   void* memory = nullptr;
   cudaError_t error = cudaErrorMemoryAllocation;
-  if (bytes >= 0) {
-    const size_t size = static_cast<size_t>(bytes > 0 ? bytes : 1);
-    error = pooled_ ? cudaMallocAsync(&memory, size, stream_) : cudaMalloc(&memory, size);
+  const size_t size = static_cast<size_t>(bytes > 0 ? bytes : 1);
+  const auto take = [&] {
+    return pooled_ ? cudaMallocAsync(&memory, size, stream_) : cudaMalloc(&memory, size);
+  };
+  if (bytes >= 0 && size <= total_) error = take();
+  if (error == cudaErrorMemoryAllocation && pooled_ && size <= total_) {
+    // What the pool has may lie in pieces that are too small: the driver gets them back.
+    cudaGetLastError();
+    GYRE_CUDA(cudaStreamSynchronize(stream_));
+    GYRE_CUDA(cudaMemPoolTrimTo(pool_, 0));
+    error = take();
   }
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();  // not sticky: the device goes on

@@ -27,6 +27,7 @@ class DeviceMemory {
  private:
   const int device_;
   const cudaStream_t stream_;
+  size_t total_ = 0;  // bytes of the device
   bool pooled_ = true;
   cudaMemPool_t pool_ = nullptr;
 };

@@ -2,8 +2,8 @@
 
 // Matrix products by cuBLASLt: bf16 summed in float32, or float32, which kTf32 may round to ten
 // bits. The library's first choice for a shape is remembered and used again: it is a function of
-// the shape, the device and the library's version, and so are the bits. Sums in which blocks of a
-// product add to memory in the order they finish are not allowed.
+// the shape, the device and the library's version, and so are the bits. Where it splits a sum, the
+// parts are kept in float32 and added in an order of their own.
 
 #include <cublasLt.h>
 #include <cuda_bf16.h>

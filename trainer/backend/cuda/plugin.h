@@ -31,7 +31,7 @@ struct CudaReport {
 struct CudaOptions {
   int device = 0;
   Precision precision = Precision::kFloat32;
-  int64_t logits = int64_t{1} << 26;  // that cross-entropy holds at a time
+  int64_t logits = int64_t{1} << 27;  // that cross-entropy holds at a time
 };
 
 class CudaPlugin {
