@@ -107,6 +107,7 @@ std::string VariantIdentity(const Variant& variant, const std::string& train,
                  .holdout = 0};
   config.model.sliding_window = 0;
   config.train.checkpoint_every = 0;
+  config.train.recompute = TrainConfig().recompute;
   // Weights by content; where they are not known yet, by what is asked for.
   const std::string init_from = std::exchange(config.train.init_from, "");
   Json identity = ToJson(config);

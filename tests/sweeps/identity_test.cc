@@ -110,6 +110,7 @@ TEST(IdentityTest, KeysOfJobsThatSayNothingNewStay) {
 TEST(IdentityTest, WhatChangesNoPoint) {
   const std::string key = KeyWith("");
   EXPECT_EQ(KeyWith("  train: {checkpoint_every: 5M}\n"), key);
+  EXPECT_EQ(KeyWith("  train: {recompute: layers}\n"), key);
   EXPECT_EQ(KeyWith("", "priority: 3\nretry: {attempts: 9}\ntimeout: 3h\nresources: {cpus: 2}\n"),
             key);
   EXPECT_EQ(KeyWith("", "variants: {another-name: {}}\n"), key);

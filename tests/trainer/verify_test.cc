@@ -372,8 +372,9 @@ TEST(Verify, UsageErrors) {
   EXPECT_EQ(Verify({"x", "--backend"}).code, 2);
   EXPECT_THAT(Verify({"x", "--bakcend", "cpu"}).err, HasSubstr("--bakcend"));
   EXPECT_THAT(Verify({(kCases / "llama-rope").string(), "--backend", "tpu"}).err,
-              HasSubstr("cpu and reference"));
-  EXPECT_THAT(Verify({"x", "--precision=float16"}).err, HasSubstr("there are float32, tf32 and bf16"));
+              HasSubstr("there are cpu, cuda (or cuda:0, cuda:1, ...) and reference"));
+  EXPECT_THAT(Verify({"x", "--precision=float16"}).err,
+              HasSubstr("there are float32, tf32 and bf16"));
   const Outcome narrow =
       Verify({(kCases / "llama-rope").string(), "--backend=reference", "--precision=bf16"});
   EXPECT_EQ(narrow.code, 2);

@@ -261,7 +261,7 @@ void Fields(T& archive, TrainConfig& train) {
   archive.Field("optimizer", train.optimizer);
   archive.Field("schedule", train.schedule);
   archive.Field("precision", train.precision);
-  archive.Field("recompute", train.recompute);
+  archive.OptionalField("recompute", train.recompute, TrainConfig().recompute);
   archive.Field("checkpoint_every", train.checkpoint_every);
   archive.OptionalField("init_from", train.init_from);
 }

@@ -117,7 +117,7 @@ struct TrainConfig {
   ScheduleConfig schedule;
   std::string precision = "float32";
   std::string recompute = "none";  // none | layers: less memory, more work, the same bits
-  int64_t checkpoint_every = 0;  // tokens
+  int64_t checkpoint_every = 0;    // tokens
   /// Where the initial weights come from: the absolute path of a Hugging Face folder,
   /// "checkpoint:JOB[@STEP]", or empty. TrainerJob::initial_weights says which they are.
   std::string init_from;
@@ -141,10 +141,10 @@ struct JobConfig {
 };
 
 /// INVALID_ARGUMENT with the path of the first key that is missing, unknown or of the wrong type.
-/// Keys that came later (model.mlp, position.switch, train.init_from, lists of evaluate) are there
-/// only where something is said, so that a job without them has the JSON and the key it always had.
-/// The JSON comes from our own plan; what a person typed is checked by sweeps/spec, with lines and
-/// columns.
+/// Keys that came later (model.mlp, position.switch, train.init_from, train.recompute, lists of
+/// evaluate) are there only where something is said, so that a job without them has the JSON and
+/// the key it always had. The JSON comes from our own plan; what a person typed is checked by
+/// sweeps/spec, with lines and columns.
 Result<JobConfig> JobConfigFromJson(const Json& json);
 Json ToJson(const JobConfig& config);
 

@@ -59,6 +59,7 @@ JobConfig Unusual() {
                                 .clip_norm = 0},
                   .schedule = {.name = "constant", .warmup_tokens = 4096, .final_lr_fraction = 0.2},
                   .precision = "bf16",
+                  .recompute = "layers",
                   .checkpoint_every = 160000,
                   .init_from = "checkpoint:3@100"};
   config.evaluate = {.every = 80000,
