@@ -63,12 +63,14 @@ class CudaBackend : public Backend {
   void Free(Ints place) override { FreeAllocation(place.memory); }
   // What was taken at once and given back stays with the pool, and is there for every operation.
   BackendError Reserve(const WorkspaceShape& shape) override {
-    if (shape.head_dim > kMaxHeadDim) {
-      return {BackendError::Kind::kDevice, "head_dim " + std::to_string(shape.head_dim) +
-                                               " is over " + std::to_string(kMaxHeadDim) +
-                                               ", the most that the CUDA backend has"};
-    }
     return Try([&] {
+      const int most = LargestHeadDim();
+      if (shape.head_dim > most) {
+        throw CudaError{{BackendError::Kind::kDevice,
+                         "head_dim " + std::to_string(shape.head_dim) + " is over " +
+                             std::to_string(most) +
+                             ", the most that the CUDA backend has on this device"}};
+      }
       const int64_t bytes = ScratchBytes(shape, sizeof(Narrow), options_.logits);
       const Temporary<char> all(memory_, bytes);
     });
@@ -155,6 +157,15 @@ class CudaBackend : public Backend {
   }
 
  private:
+  // Attention over wide heads takes more of a block's shared memory than small devices have.
+  int LargestHeadDim() const {
+    constexpr int kWideHead = 128, kWideBytes = 102 << 10;
+    int shared = 0;
+    GYRE_CUDA(
+        cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, options_.device));
+    return shared < kWideBytes ? kWideHead : kMaxHeadDim;
+  }
+
   template <typename Work>
   BackendError Try(const Work& work) {
     try {

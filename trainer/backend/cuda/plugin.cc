@@ -72,7 +72,8 @@ class Plugin : public CudaPlugin {
     const std::string name = "cuda:" + std::to_string(options.device);
     if (options.device < 0 || options.device >= static_cast<int>(report.devices.size())) {
       return error("there is no " + name + ": this machine has " +
-                   std::to_string(report.devices.size()) + " GPUs");
+                   std::to_string(report.devices.size()) +
+                   (report.devices.size() == 1 ? " GPU" : " GPUs"));
     }
     const CudaDevice& device = report.devices[options.device];
     if (!device.unusable.empty()) {
