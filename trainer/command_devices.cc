@@ -2,6 +2,7 @@
 
 #include "trainer/arguments.h"
 #include "trainer/backend/load_cuda.h"
+#include "trainer/collective/load_nccl.h"
 #include "trainer/commands.h"
 #include "trainer/config/job_config.h"
 
@@ -27,6 +28,9 @@ Devices FindDevices() {
     return found;
   }
   found.report = (*plugin)->Report();
+  if (const auto nccl = LoadNcclPlugin(); nccl.ok()) {
+    found.report.libraries += ", NCCL " + (*nccl)->Version();
+  }
   for (const CudaDevice& device : found.report.devices) {
     const auto index = static_cast<int>(found.gpus.size());
     found.gpus.push_back({device, device.unusable.empty() ? (*plugin)->FreeBytes(index) : 0});

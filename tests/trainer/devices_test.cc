@@ -29,8 +29,10 @@ struct Said {
 /// The command in a process of its own, since a plug-in is loaded once in each.
 Said Devices(const std::string& arguments, const std::string& environment,
              const std::string& plugin = GYRE_MADE_CUDA) {
-  const std::string command = environment + " GYRE_CUDA_PLUGIN='" + plugin + "' " GYRE_TRAINER " " +
-                              "devices " + arguments + " 2>&1";
+  // NCCL is where it was built; here it never is.
+  const std::string command = environment + " GYRE_CUDA_PLUGIN='" + plugin +
+                              "' GYRE_NCCL_PLUGIN=/nowhere.so " GYRE_TRAINER " devices " +
+                              arguments + " 2>&1";
   Said said;
   FILE* pipe = popen(command.c_str(), "r");
   char bytes[4096];
