@@ -45,7 +45,8 @@ void AddQueryCommand(CLI::App& app, int* exit_code) {
   command->footer(
       "One statement that only reads; any SQLite client can do the same on the database file. "
       "Views for\n"
-      "people: curves, final, comparison, frequencies, failures.\n\n"
+      "people: curves, final, comparison, frequencies, contributions, head_census, documents, "
+      "failures.\n\n"
       "Examples:\n"
       "  gyre query \"SELECT * FROM comparison\" --db results.db\n"
       "  gyre query \"SELECT variant, seed, step, value FROM curves WHERE metric = 'train/loss'\" "

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "coordinator/store/schema_sql.h"
+#include "coordinator/store/schema_statistics_sql.h"
 
 namespace gyre {
 namespace {
@@ -14,7 +15,8 @@ constexpr int64_t kApplicationId = 0x67797265;
 // Element n brings a file from version n to n + 1. Only ever append; a released step never changes.
 const std::vector<std::string>& Migrations() {
   static const auto* const migrations =
-      new std::vector<std::string>{std::string(kTablesSql) + kViewsSql, kVersion2Sql};
+      new std::vector<std::string>{std::string(kTablesSql) + kViewsSql, kVersion2Sql,
+                                   std::string(kStatisticsTablesSql) + kStatisticsViewsSql};
   return *migrations;
 }
 
