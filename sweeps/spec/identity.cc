@@ -111,6 +111,8 @@ std::string VariantIdentity(const Variant& variant, const std::string& train,
   // Weights by content; where they are not known yet, by what is asked for.
   const std::string init_from = std::exchange(config.train.init_from, "");
   Json identity = ToJson(config);
+  if (config.statistics.collect.empty())
+    identity.erase("statistics");  // as jobs were before there were any
   identity["numerics"] = kNumericsVersion;
   identity["position"] = EffectsOf(variant.config.position, variant.positions);
   if (Json switches = SwitchesOf(variant); !switches.empty()) {

@@ -53,6 +53,9 @@ const int kEvaluateTokens = FieldIndexOrDie("evaluate.tokens");
 const int kContexts = FieldIndexOrDie("evaluate.contexts");
 const int kPositions = FieldIndexOrDie("evaluate.positions");
 const int kDocumentLengths = FieldIndexOrDie("evaluate.document_lengths");
+const int kStatisticsEvery = FieldIndexOrDie("statistics.every");
+const int kSequences = FieldIndexOrDie("statistics.sequences");
+const int kCollect = FieldIndexOrDie("statistics.collect");
 
 std::string Text(int64_t value) { return std::to_string(value); }
 
@@ -177,6 +180,10 @@ void ResolveTraining(PointChecks* checks, JobConfig* config) {
   config->evaluate.contexts = checks->Get(kContexts, std::vector<int>());
   config->evaluate.positions = checks->Get(kPositions, std::vector<int>());
   config->evaluate.document_lengths = checks->Get(kDocumentLengths, std::vector<int>());
+  config->statistics.every = checks->Get(kStatisticsEvery, Share(train.tokens, 25));
+  config->statistics.sequences = checks->Get(kSequences, config->statistics.sequences);
+  config->statistics.collect =
+      checks->Get(kCollect, std::vector<std::string>{kFrequencyNorms, kLogitShares, kHeadScores});
 }
 
 int MicroBatchFor(const ModelConfig& model, int context, int64_t sequences) {

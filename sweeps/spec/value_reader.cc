@@ -34,6 +34,8 @@ class ValueReader {
         return ReadFlag(ref);
       case FieldKind::kChoice:
         return ReadChoice(ref);
+      case FieldKind::kChoices:
+        return ReadChoices(ref);
       case FieldKind::kName:
       case FieldKind::kText:
         return ReadPlainText(ref);
@@ -149,6 +151,40 @@ class ValueReader {
       return Fault(ref.place, "'" + text + "' is not yet supported");
     }
     return Json(text);
+  }
+
+  // In the order of the table, so that the order in the file means nothing.
+  std::optional<Json> ReadChoices(const YamlRef& ref) {
+    const std::vector<std::string> choices = Words(field_.choices);
+    if (!ref.node->IsSequence()) {
+      const bool one = ref.node->IsScalar() &&
+                       std::find(choices.begin(), choices.end(), ref.node->text) != choices.end();
+      return Fault(ref.place,
+                   "must be a list of " + List(choices) + ", and is " + DescribeNode(*ref.node),
+                   one ? "write [" + ref.node->text + "]" : "[] stands for none of them");
+    }
+    std::vector<bool> named(choices.size());
+    bool fine = true;
+    for (const YamlRef& item : ref.node->items) {
+      const std::string text = item.node->IsScalar() ? item.node->text : "";
+      const auto found = std::find(choices.begin(), choices.end(), text);
+      if (found == choices.end()) {
+        Fault(item.place, "takes " + List(choices) + ", and not " + DescribeNode(*item.node),
+              DidYouMean(text, choices));
+        fine = false;
+      } else if (named[static_cast<size_t>(found - choices.begin())]) {
+        Fault(item.place, "names " + text + " twice");
+        fine = false;
+      } else {
+        named[static_cast<size_t>(found - choices.begin())] = true;
+      }
+    }
+    if (!fine) return std::nullopt;
+    Json values = Json::array();
+    for (size_t i = 0; i < choices.size(); ++i) {
+      if (named[i]) values.push_back(choices[i]);
+    }
+    return values;
   }
 
   std::optional<Json> ReadPlainText(const YamlRef& ref) {

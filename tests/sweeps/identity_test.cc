@@ -58,6 +58,10 @@ TEST(IdentityTest, WhatIsDifferentWork) {
       "  evaluate: {contexts: [1024]}\n",
       "  evaluate: {positions: [0, 1024]}\n",
       "  evaluate: {document_lengths: [0, 1024]}\n",
+      "  statistics: {every: 2M}\n",
+      "  statistics: {sequences: 8}\n",
+      "  statistics: {collect: [head_scores]}\n",
+      "  statistics: {collect: []}\n",
       // The same frequencies up to the original length, another rule beyond it.
       "  position: {scaling: {type: dynamic, factor: 2, original_max_position_embeddings: 512}}\n",
       "  position: {scaling: {type: dynamic, factor: 4, original_max_position_embeddings: 512}}\n",
@@ -102,8 +106,9 @@ TEST(IdentityTest, ASwitchIsARule) {
 
 // As they were made when kNumericsVersion became 2: results of existing jobs are found again.
 TEST(IdentityTest, KeysOfJobsThatSayNothingNewStay) {
-  EXPECT_EQ(KeyWith(""), "c7cef2da9df15fe865b2d4932da36fda6a617ed40966de3865bf492e5e74f6e9");
-  EXPECT_EQ(KeyWith("  position: {p: 0.75, layers: [{layers: 1, type: nope}]}\n"),
+  const std::string nothing = "  statistics: {collect: [], every: 3M, sequences: 4}\n";
+  EXPECT_EQ(KeyWith(nothing), "c7cef2da9df15fe865b2d4932da36fda6a617ed40966de3865bf492e5e74f6e9");
+  EXPECT_EQ(KeyWith("  position: {p: 0.75, layers: [{layers: 1, type: nope}]}\n" + nothing),
             "9b4479b56dd2610387098d547042b6354d1b9fd80c0c9a4e2307b5abd0177e26");
 }
 

@@ -112,6 +112,10 @@ TEST(DefaultsTest, OfTheSmallestSweep) {
   EXPECT_EQ(config.train.schedule.warmup_tokens, config.train.tokens / 50);
   EXPECT_EQ(config.train.checkpoint_every, config.train.tokens / 10);
   EXPECT_EQ(config.evaluate.every, config.train.tokens / 20);
+  EXPECT_EQ(config.statistics.every, config.train.tokens / 4);
+  EXPECT_EQ(config.statistics.sequences, 16);
+  EXPECT_EQ(config.statistics.collect,
+            (std::vector<std::string>{kFrequencyNorms, kLogitShares, kHeadScores}));
   EXPECT_EQ(config.train.batch_tokens % config.data.context, 0);
 }
 
@@ -125,7 +129,9 @@ TEST(DefaultsTest, APlannedConfigurationIsABaseAgain) {
         "  model: {sliding_window: 99, layer_types: [full_attention, sliding_attention, "
         "full_attention, "
         "full_attention]}\n",
-        "  position: {band: [3, 7]}\n", "  model: {mlp: plain}\n  train: {precision: bf16}\n"}) {
+        "  position: {band: [3, 7]}\n", "  model: {mlp: plain}\n  train: {precision: bf16}\n",
+        "  statistics: {every: 1M, sequences: 3, collect: [token_norms]}\n",
+        "  statistics: {collect: []}\n"}) {
     const Json config = ToJson(ConfigOf(rest));
     const SweepSpec again = ParseOne("sweep: t\nbase: " + config.dump() + "\n");
     EXPECT_EQ(ToJson(again.variants[0].config).dump(1), config.dump(1));

@@ -462,8 +462,9 @@ constexpr Field kFields[] = {
     {.path = "train.recompute",
      .kind = kChoice,
      .default_text = "none",
-     .meaning = "layers: of each layer only what went in is kept, and the rest is computed again on "
-                "the way back: a fraction of the memory for a third more work, and the same bits",
+     .meaning =
+         "layers: of each layer only what went in is kept, and the rest is computed again on "
+         "the way back: a fraction of the memory for a third more work, and the same bits",
      .choices = "none layers"},
     {.path = "train.init_from",
      .kind = kWeights,
@@ -510,19 +511,24 @@ constexpr Field kFields[] = {
      .high = 1 << 30},
     {.path = "statistics.every",
      .kind = kCount,
-     .default_text = "null",
+     .default_text = "25% of train.tokens",
      .meaning = "Tokens between statistics",
-     .later = "*"},
+     .low = 1,
+     .high = kMaxTokens},
     {.path = "statistics.sequences",
      .kind = kCount,
      .default_text = "16",
-     .meaning = "Sequences that the statistics are computed from",
-     .later = "*"},
+     .meaning = "Windows of the first validation set that the statistics are computed from",
+     .low = 1,
+     .high = 1 << 20},
     {.path = "statistics.collect",
-     .kind = kAny,
-     .default_text = "null",
-     .meaning = "frequency_norms, logit_shares, head_scores",
-     .later = "*"},
+     .kind = kChoices,
+     .default_text = "[frequency_norms, logit_shares, head_scores]",
+     .meaning =
+         "What is measured: norms of each pair of queries, keys and values; each pair's part "
+         "in the logits; where each head looks; norms token by token with an attention map. "
+         "[]: nothing",
+     .choices = "frequency_norms logit_shares head_scores token_norms"},
 
     // Hugging Face's other spellings.
     {.path = "position.rope_theta",

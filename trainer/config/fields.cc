@@ -104,11 +104,12 @@ std::string DescribeType(const Field& field) {
       return "a number or percentage" + range;
     case FieldKind::kBoolean:
       return "true or false";
-    case FieldKind::kChoice: {
+    case FieldKind::kChoice:
+    case FieldKind::kChoices: {
       std::string list;
       for (const std::string& word : Words(field.choices))
         list += (list.empty() ? "" : ", ") + word;
-      return "one of " + list;
+      return (field.kind == FieldKind::kChoice ? "one of " : "a list of ") + list;
     }
     case FieldKind::kName:
       return "a name";

@@ -19,6 +19,7 @@ enum class FieldKind {
   kShare,        // number or percentage
   kBoolean,      // true or false
   kChoice,       // one of `choices`
+  kChoices,      // list of them, each once; may be empty
   kName,         // a name that files and tables carry
   kText,         // free text
   kTime,         // 90s, 10m, 2h

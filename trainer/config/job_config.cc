@@ -31,6 +31,8 @@ void Fields(T& archive, TrainConfig& train);
 template <typename T>
 void Fields(T& archive, EvaluateConfig& evaluate);
 template <typename T>
+void Fields(T& archive, StatisticsConfig& statistics);
+template <typename T>
 void Fields(T& archive, JobConfig& config);
 
 // A window of 0 (no limit) is null in JSON.
@@ -275,6 +277,42 @@ void Fields(T& archive, EvaluateConfig& evaluate) {
   archive.OptionalField("document_lengths", evaluate.document_lengths);
 }
 
+void Statistics(Writer& writer, StatisticsConfig& statistics) {
+  writer.Field("statistics", statistics);
+}
+void Statistics(Reader& reader, StatisticsConfig& statistics) {
+  statistics = {};
+  if (reader.TakeOptional("statistics") != nullptr) reader.Field("statistics", statistics);
+}
+
+void Collect(Writer& writer, StatisticsConfig& statistics) {
+  writer.Put("collect", Json(statistics.collect));
+}
+void Collect(Reader& reader, StatisticsConfig& statistics) {
+  const Json* list = reader.Take("collect");
+  if (list == nullptr) return;
+  for (const char* name : {kFrequencyNorms, kLogitShares, kHeadScores, kTokenNorms}) {
+    if (list->is_array() && std::find(list->begin(), list->end(), name) != list->end()) {
+      statistics.collect.push_back(name);
+    }
+  }
+  if (*list != Json(statistics.collect)) {
+    return reader.Fail(reader.PathOf("collect") +
+                       " must be a list of frequency_norms, logit_shares, head_scores and "
+                       "token_norms, in this order");
+  }
+  if (statistics.collect.empty()) return;
+  if (statistics.every < 1) return reader.Fail(reader.PathOf("every") + " must be at least 1");
+  if (statistics.sequences < 1) reader.Fail(reader.PathOf("sequences") + " must be at least 1");
+}
+
+template <typename T>
+void Fields(T& archive, StatisticsConfig& statistics) {
+  archive.Field("every", statistics.every);
+  archive.Field("sequences", statistics.sequences);
+  Collect(archive, statistics);
+}
+
 template <typename T>
 void Fields(T& archive, JobConfig& config) {
   archive.Field("model", config.model);
@@ -282,6 +320,7 @@ void Fields(T& archive, JobConfig& config) {
   archive.Field("data", config.data);
   archive.Field("train", config.train);
   archive.Field("evaluate", config.evaluate);
+  Statistics(archive, config.statistics);
 }
 
 // Fields() takes the struct by reference for both directions; a Writer never changes it.
@@ -293,6 +332,10 @@ Json Write(const T& value) {
 }
 
 }  // namespace config_json
+
+bool StatisticsConfig::Collects(std::string_view name) const {
+  return std::find(collect.begin(), collect.end(), name) != collect.end();
+}
 
 Result<JobConfig> JobConfigFromJson(const Json& json) {
   JobConfig config;

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -132,18 +133,35 @@ struct EvaluateConfig {
   std::vector<int> document_lengths;  // edges of buckets of documents' tokens; the first is 0
 };
 
+/// What `collect` may name.
+inline constexpr char kFrequencyNorms[] = "frequency_norms";
+inline constexpr char kLogitShares[] = "logit_shares";
+inline constexpr char kHeadScores[] = "head_scores";
+inline constexpr char kTokenNorms[] = "token_norms";
+
+/// What is measured of the model on the way (docs/statistics.md); training is not touched by it.
+struct StatisticsConfig {
+  int64_t every = 0;                 // tokens
+  int sequences = 16;                // windows of the first validation set
+  std::vector<std::string> collect;  // distinct, in the order above; empty: no statistics
+
+  bool Collects(std::string_view name) const;
+};
+
 struct JobConfig {
   ModelConfig model;
   PositionConfig position;
   DataConfig data;
   TrainConfig train;
   EvaluateConfig evaluate;
+  StatisticsConfig statistics;
 };
 
 /// INVALID_ARGUMENT with the path of the first key that is missing, unknown or of the wrong type.
 /// Keys that came later (model.mlp, position.switch, train.init_from, train.recompute, lists of
 /// evaluate) are there only where something is said, so that a job without them has the JSON and
-/// the key it always had. The JSON comes from our own plan; what a person typed is checked by
+/// the key it always had. A job from before there were statistics has no such block: it collects
+/// nothing. The JSON comes from our own plan; what a person typed is checked by
 /// sweeps/spec, with lines and columns.
 Result<JobConfig> JobConfigFromJson(const Json& json);
 Json ToJson(const JobConfig& config);

@@ -19,7 +19,8 @@ TEST(FieldsTest, PathsAreUniqueAndDescribed) {
     EXPECT_FALSE(field.meaning.empty()) << field.path;
     EXPECT_FALSE(DescribeType(field).empty()) << field.path;
     EXPECT_LE(field.low, field.high) << field.path;
-    EXPECT_EQ(field.kind == FieldKind::kChoice, !field.choices.empty()) << field.path;
+    const bool chooses = field.kind == FieldKind::kChoice || field.kind == FieldKind::kChoices;
+    EXPECT_EQ(chooses, !field.choices.empty()) << field.path;
     EXPECT_EQ(field.scope == FieldScope::kHuggingFace, field.default_text.empty()) << field.path;
     for (const std::string& word : Words(field.later)) {
       EXPECT_TRUE(word == "*" || testing::Value(Words(field.choices), testing::Contains(word)))

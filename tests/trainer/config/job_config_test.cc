@@ -67,6 +67,8 @@ JobConfig Unusual() {
                      .contexts = {128, 256},
                      .positions = {0, 64},
                      .document_lengths = {0, 1000}};
+  config.statistics = {
+      .every = 400000, .sequences = 8, .collect = {kFrequencyNorms, kHeadScores, kTokenNorms}};
   PositionSwitch change{.at = 800000, .to = {}};
   change.to.common.type = "alibi";
   change.to.windows = {32, 0};
@@ -130,6 +132,33 @@ TEST(JobConfigTest, WhatCameLaterIsOnlyThereWhereItIsSaid) {
   bad = ToJson(Unusual());
   bad["train"]["init_from"] = 3;
   EXPECT_EQ(ErrorOf(bad), "train.init_from must be a string");
+}
+
+TEST(JobConfigTest, AJobFromBeforeThereWereStatisticsCollectsNone) {
+  Json json = ToJson(Unusual());
+  json.erase("statistics");
+  const auto config = JobConfigFromJson(json);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_TRUE(config->statistics.collect.empty());
+  EXPECT_FALSE(config->statistics.Collects(kHeadScores));
+}
+
+TEST(JobConfigTest, StatisticsNameWhatThereIs) {
+  const auto error_with = [](const char* key, const Json& value) {
+    Json json = ToJson(Unusual());
+    json["statistics"][key] = value;
+    return ErrorOf(json);
+  };
+  const std::string list =
+      "statistics.collect must be a list of frequency_norms, logit_shares, "
+      "head_scores and token_norms, in this order";
+  EXPECT_EQ(error_with("collect", {kHeadScores, "heads"}), list);
+  EXPECT_EQ(error_with("collect", {kHeadScores, kFrequencyNorms}), list);
+  EXPECT_EQ(error_with("collect", {kHeadScores, kHeadScores}), list);
+  EXPECT_EQ(error_with("collect", {kHeadScores, 1}), list);
+  EXPECT_EQ(error_with("collect", Json::array()), "no error");
+  EXPECT_EQ(error_with("every", 0), "statistics.every must be at least 1");
+  EXPECT_EQ(error_with("sequences", 0), "statistics.sequences must be at least 1");
 }
 
 TEST(JobConfigTest, WindowsAloneStayAlone) {
