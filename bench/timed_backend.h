@@ -68,6 +68,9 @@ class TimedBackend : public Backend {
   void AttentionBackward(const Attention& op, const AttentionGradients& g) override {
     Time("attention: backward", [&] { backend_.AttentionBackward(op, g); });
   }
+  void CollectAttentionStatistics(const AttentionStatistics& op) override {
+    Time("attention: statistics", [&] { backend_.CollectAttentionStatistics(op); });
+  }
   void LinearResidualForward(const LinearResidual& op) override {
     Time("out: forward", [&] { backend_.LinearResidualForward(op); });
   }

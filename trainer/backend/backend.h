@@ -149,6 +149,35 @@ struct AttentionGradients {
   Narrows d_qkv;     // (N, (H + 2K) d)   backward assigns
 };
 
+/// What the pairs of a layer's heads are used for, of the first lengths(row) tokens of each row;
+/// the others are padding, and never read. Pair k is the coordinates (a, b) = pairs(k) of a head:
+/// its norm is that of (x[a], x[b]), divided by amplitudes(k) in q and k, and c(i, j) = (q(i)[a]
+/// k(j)[a] + q(i)[b] k(j)[b]) / sqrt(d) is what it supplies to logit(i, j). Of each row sums, over
+/// tokens or over queries i and the keys j that they see, so that means over rows of any lengths
+/// can be made of them.
+struct AttentionStatistics {
+  Attention attention;  // as forward had it, but for output, which is not needed. No documents
+  Ints lengths;         // (rows), each in 0..T
+  Ints pairs;           // (d/2, 2)
+  Reals amplitudes;     // (d/2): by how much the layer's rotation lengthened the pair; not 0
+  Reals norms;          // (rows, H + 2K, d/2)   assigned: of the tokens but the first
+  Reals first_norms;    // (rows, H + 2K, d/2)   assigned: of the first token
+  Reals contributions;  // (rows, H, d/2)        assigned: |c|, keys but the first
+  Reals first_contributions;  // (rows, H, d/2)  assigned: |c|, the first key
+  Reals scores;               // (rows, H, HeadScore::kCount)   assigned
+};
+/// Of alpha(i, j) = exp(logit(i, j) - log_sum_exp(i)), which is 0 where i does not see j.
+struct HeadScore {
+  enum Index {
+    kDiagonal,  // alpha(i, i)
+    kPrevious,  // alpha(i, i - 1), i >= 1
+    kFirst,     // alpha(i, 0)
+    kEntropy,   // sum_j -alpha ln alpha
+    kDistance,  // sum_j alpha (i - j)
+    kCount
+  };
+};
+
 /// y = residual + x weight^T.
 struct LinearResidual {
   int64_t tokens = 0;
@@ -254,6 +283,7 @@ class Backend {
   virtual void NormQkvBackward(const NormQkv& op, const NormQkvGradients& gradients) = 0;
   virtual void AttentionForward(const Attention& op) = 0;
   virtual void AttentionBackward(const Attention& op, const AttentionGradients& gradients) = 0;
+  virtual void CollectAttentionStatistics(const AttentionStatistics& op) = 0;
   virtual void LinearResidualForward(const LinearResidual& op) = 0;
   virtual void LinearResidualBackward(const LinearResidual& op,
                                       const LinearResidualGradients& gradients) = 0;

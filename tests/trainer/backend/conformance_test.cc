@@ -54,6 +54,8 @@ class Conformance : public testing::TestWithParam<std::tuple<Subject, OpCase>> {
                          const std::set<std::string>& destroyed);
   void ExpectClose(const std::string& name, const std::vector<double>& got,
                    const std::vector<double>& want) const;
+  void ExpectWritten(const std::string& name, const std::vector<double>& got,
+                     const std::vector<double>& want) const;
 
   std::unique_ptr<Backend> backend_;
 };
@@ -76,6 +78,22 @@ void Conformance::ExpectClose(const std::string& name, const std::vector<double>
   EXPECT_LE(together, tolerance.together) << name;
 }
 
+std::vector<double> Column(const std::vector<double>& values, size_t column, size_t columns) {
+  std::vector<double> numbers;
+  for (size_t i = column; i < values.size(); i += columns) numbers.push_back(values[i]);
+  return numbers;
+}
+
+void Conformance::ExpectWritten(const std::string& name, const std::vector<double>& got,
+                                const std::vector<double>& want) const {
+  const auto columns = op().columns.find(name);
+  if (columns == op().columns.end()) return ExpectClose(name, got, want);
+  for (size_t c = 0; c < columns->second; ++c) {
+    ExpectClose(name + "[column " + std::to_string(c) + "]", Column(got, c, columns->second),
+                Column(want, c, columns->second));
+  }
+}
+
 // The reference is slow, and every subject wants the same of it.
 const RealBuffers& OnReference(const OpCase& op, const std::vector<Operation>& operations) {
   static auto& known = *new std::map<std::pair<std::string, size_t>, RealBuffers>();
@@ -91,7 +109,7 @@ void Conformance::ExpectAsReference(bool backward, const std::set<std::string>& 
   for (const auto& [name, after] : got) {
     if (destroyed.contains(name)) continue;
     if (written.contains(name)) {
-      ExpectClose(name, after, want.at(name));
+      ExpectWritten(name, after, want.at(name));
     } else {
       const RealBuffers& before = op().reals.contains(name) ? op().reals : op().narrows;
       EXPECT_EQ(after, before.at(name)) << name << " is not an output";

@@ -46,6 +46,9 @@ struct OpCase {
   std::string output, cotangent;  // the output that the gradients belong to, and d loss / d output
   std::vector<GradientOf> gradients;  // what backward writes
   std::set<std::string> destroyed;    // what backward may leave in any state
+  /// Of outputs whose columns are numbers of different kinds, and are compared column by column:
+  /// how many there are.
+  std::map<std::string, size_t> columns;
   /// By how much relative errors of what goes in may grow on the way out.
   double amplification = 1;
 
@@ -54,6 +57,8 @@ struct OpCase {
   }
 };
 
+/// Those of CollectAttentionStatistics, of all operations.
+std::vector<OpCase> StatisticsCases();
 /// Made once: their numbers take their time.
 const std::vector<OpCase>& AllOpCases();
 

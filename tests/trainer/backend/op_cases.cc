@@ -1,41 +1,11 @@
 #include <cmath>
+#include <utility>
 
-#include "base/random.h"
 #include "tests/trainer/backend/op_case.h"
+#include "tests/trainer/backend/op_numbers.h"
 
 namespace gyre {
 namespace {
-
-std::vector<double> Normals(const std::string& purpose, int64_t count, double scale = 1,
-                            double mean = 0) {
-  const Random random(7, purpose);
-  std::vector<double> values;
-  for (int64_t i = 0; i < count; ++i) {
-    // Rounded, so that float and double backends start from the same numbers.
-    values.push_back(static_cast<float>(mean + scale * random.Normal(0, i)));
-  }
-  return values;
-}
-
-/// Rounded to bfloat16, of eight significant bits.
-std::vector<double> NarrowNormals(const std::string& purpose, int64_t count) {
-  std::vector<double> values = Normals(purpose, count);
-  for (double& value : values) {
-    int exponent = 0;
-    const double mantissa = std::frexp(value, &exponent);
-    value = std::ldexp(std::nearbyint(std::ldexp(mantissa, 8)), exponent - 8);
-  }
-  return values;
-}
-
-std::vector<int32_t> Below(const std::string& purpose, int64_t count, int n, int lowest = 0) {
-  const Random random(7, purpose);
-  std::vector<int32_t> values;
-  for (int64_t i = 0; i < count; ++i) {
-    values.push_back(lowest + static_cast<int32_t>(random.Below(n - lowest, 0, i)));
-  }
-  return values;
-}
 
 std::string Text(std::initializer_list<int> numbers) {
   std::string text;
@@ -350,7 +320,7 @@ std::vector<OpCase> MakeOpCases() {
   const std::vector<PairRun> half = {{0, 0, 4, 1, 4}};
   const std::vector<PairRun> interleaved = {{0, 0, 1, 2, 4}};
   const std::vector<PairRun> slices = {{0, 0, 2, 1, 2}, {3, 5, 7, 1, 1}};  // as respaced has them
-  return {
+  std::vector<OpCase> cases = {
       EmbeddingCase(11, 5, 4, 1),
       EmbeddingCase(300, 33, 50, 5.5),
       NormCase(7, 19, {1e-5, false}),
@@ -402,6 +372,8 @@ std::vector<OpCase> MakeOpCases() {
       AdamWCase(37, 0, 0, 3),
       AdamWCase(100000, 1000, 0.1, 1000),
   };
+  for (OpCase& statistics : StatisticsCases()) cases.push_back(std::move(statistics));
+  return cases;
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 // so there are few shapes, for each of which the library keeps code.
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 
 #include "trainer/backend/cpu/attention_row.h"
@@ -210,18 +209,6 @@ void OnHead(NarrowDevice<Narrow>& device, const Attention& op,
   }
   Head<Narrow> one(device, op, scratch, row, head, thread);
   work(one);
-}
-
-// Calls item(row, head, thread) for all of rows x heads, on whichever thread is free.
-template <typename Item>
-void ForEachHead(Device& device, int rows, int heads, const Item& item) {
-  std::atomic<int64_t> next{0};
-  device.pool.Run([&](int thread) {
-    const int64_t count = int64_t{rows} * heads;
-    for (int64_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) {
-      item(static_cast<int>(i / heads), static_cast<int>(i % heads), thread);
-    }
-  });
 }
 
 }  // namespace

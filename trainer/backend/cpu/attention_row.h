@@ -1,8 +1,10 @@
 #pragma once
 
-// Where the numbers of one row of the batch are, and which of its keys a block of queries sees.
+// Where the numbers of one row of the batch are, which of its keys a block of queries sees, and who
+// works on which head.
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "trainer/backend/cpu/device.h"
@@ -77,6 +79,18 @@ ScoreBlock Scores(const Attention& op, int head, const Block<Narrow>& block, flo
           .last = block.first - block.key,
           .scale = static_cast<float>(1 / std::sqrt(op.head_dim)),
           .slope = op.alibi_slopes ? Data(op.alibi_slopes)[head] : 0};
+}
+
+/// Calls item(row, head, thread) for all of rows x heads, on whichever thread is free.
+template <typename Item>
+void ForEachHead(Device& device, int rows, int heads, const Item& item) {
+  std::atomic<int64_t> next{0};
+  device.pool.Run([&](int thread) {
+    const int64_t count = int64_t{rows} * heads;
+    for (int64_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) {
+      item(static_cast<int>(i / heads), static_cast<int>(i % heads), thread);
+    }
+  });
 }
 
 }  // namespace gyre::cpu

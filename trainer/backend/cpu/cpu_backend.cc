@@ -89,8 +89,8 @@ class CpuBackend : public Backend {
         std::max({Size<QkvScratch<Element>>(shape),
                   Size<LinearScratch<Element>>(shape.heads * shape.head_dim, shape.hidden),
                   Size<MlpScratch<Element>>(shape), Size<AttentionScratch<Element>>(shape),
-                  Size<CrossEntropyScratch<Element>>(shape), Size<NormScratch>(shape.hidden),
-                  Size<Norm2Scratch>()}));
+                  Size<StatisticsScratch>(shape), Size<CrossEntropyScratch<Element>>(shape),
+                  Size<NormScratch>(shape.hidden), Size<Norm2Scratch>()}));
   }
 
   void Write(Reals to, std::span<const double> values) override {
@@ -152,6 +152,10 @@ class CpuBackend : public Backend {
   void AttentionBackward(const Attention& op, const AttentionGradients& gradients) override {
     if (Reserved<cpu::AttentionScratch<Element>>(cpu::Shape(op)))
       cpu::AttentionBackward(device_, op, gradients);
+  }
+  void CollectAttentionStatistics(const AttentionStatistics& op) override {
+    if (Reserved<cpu::StatisticsScratch>(cpu::Shape(op.attention)))
+      cpu::CollectAttentionStatistics(device_, op);
   }
   void LinearResidualForward(const LinearResidual& op) override {
     if (Reserved<cpu::LinearScratch<Element>>(op.inputs, op.outputs))

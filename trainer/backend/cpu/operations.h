@@ -26,6 +26,8 @@ template <typename Narrow>
 void AttentionBackward(NarrowDevice<Narrow>& device, const Attention& op,
                        const AttentionGradients& g);
 template <typename Narrow>
+void CollectAttentionStatistics(NarrowDevice<Narrow>& device, const AttentionStatistics& op);
+template <typename Narrow>
 void LinearResidualForward(NarrowDevice<Narrow>& device, const LinearResidual& op);
 template <typename Narrow>
 void LinearResidualBackward(NarrowDevice<Narrow>& device, const LinearResidual& op,

@@ -145,6 +145,28 @@ struct AttentionScratch {
   int64_t size = 0;
 };
 
+/// Pairs of a head in a row of registers.
+inline int PairLanes(int head_dim) { return static_cast<int>(RoundUp(head_dim / 2)); }
+
+/// Of attention's statistics; never more than attention itself takes.
+struct StatisticsScratch {
+  StatisticsScratch(Carver carver, const WorkspaceShape& shape, int threads) {
+    const int64_t pairs = PairLanes(shape.head_dim);
+    queries = {&carver, threads, 2 * pairs * shape.length};
+    keys = {&carver, threads, 2 * pairs * shape.length};
+    wide = {&carver, threads, shape.head_dim};
+    sums = {&carver, threads, pairs};
+    first = {&carver, threads, pairs};
+    others = {&carver, threads, pairs};
+    size = carver.size();
+  }
+  PerThread<float> queries, keys;  // (T, 2 pairs): first coordinates of a head's pairs, second ones
+  PerThread<float> wide;           // (d)
+  PerThread<float> sums;           // (pairs), of a block
+  PerThread<double> first, others;  // (pairs)
+  int64_t size = 0;
+};
+
 /// Rows of logits that a thread works on at a time.
 inline int64_t LogitRowsPerThread(int vocab) {
   constexpr int64_t kLogits = int64_t{1} << 20, kFewest = 64;

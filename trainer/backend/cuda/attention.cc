@@ -31,9 +31,27 @@ void AttentionBackward(const Device& device, const Attention& op, const Attentio
                             Data<Narrow>(g.d_qkv));
 }
 
-#define GYRE_INSTANTIATE(Narrow)                                           \
-  template void AttentionForward<Narrow>(const Device&, const Attention&); \
-  template void AttentionBackward<Narrow>(const Device&, const Attention&, \
+template <typename Narrow>
+void CollectAttentionStatistics(const Device& device, const AttentionStatistics& op) {
+  const AttentionShape shape = ShapeOf(op.attention);
+  const Temporary<float> sums(device.memory, StatisticsSums(shape));
+  CollectStatistics(device.stream, shape, Data<Narrow>(op.attention.qkv),
+                    Data(op.attention.log_sum_exp),
+                    {.lengths = Data(op.lengths),
+                     .pairs = Data(op.pairs),
+                     .amplitudes = Data(op.amplitudes),
+                     .norms = Data(op.norms),
+                     .first_norms = Data(op.first_norms),
+                     .contributions = Data(op.contributions),
+                     .first_contributions = Data(op.first_contributions),
+                     .scores = Data(op.scores)},
+                    sums);
+}
+
+#define GYRE_INSTANTIATE(Narrow)                                                               \
+  template void CollectAttentionStatistics<Narrow>(const Device&, const AttentionStatistics&); \
+  template void AttentionForward<Narrow>(const Device&, const Attention&);                     \
+  template void AttentionBackward<Narrow>(const Device&, const Attention&,                     \
                                           const AttentionGradients&);
 GYRE_INSTANTIATE(float)
 GYRE_INSTANTIATE(Bf16)

@@ -122,6 +122,9 @@ class CudaBackend : public Backend {
   void AttentionBackward(const Attention& op, const AttentionGradients& gradients) override {
     Run([&] { cuda::AttentionBackward<Narrow>(device_, op, gradients); });
   }
+  void CollectAttentionStatistics(const AttentionStatistics& op) override {
+    Run([&] { cuda::CollectAttentionStatistics<Narrow>(device_, op); });
+  }
   void LinearResidualForward(const LinearResidual& op) override {
     Run([&] { cuda::LinearResidualForward<Narrow>(device_, op); });
   }

@@ -27,6 +27,8 @@ void AttentionForward(const Device& device, const Attention& op);
 template <typename Narrow>
 void AttentionBackward(const Device& device, const Attention& op, const AttentionGradients& g);
 template <typename Narrow>
+void CollectAttentionStatistics(const Device& device, const AttentionStatistics& op);
+template <typename Narrow>
 void LinearResidualForward(const Device& device, const LinearResidual& op);
 template <typename Narrow>
 void LinearResidualBackward(const Device& device, const LinearResidual& op,

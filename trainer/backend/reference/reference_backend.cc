@@ -6,6 +6,7 @@
 
 #include "trainer/backend/reference/adamw.h"
 #include "trainer/backend/reference/attention.h"
+#include "trainer/backend/reference/attention_statistics.h"
 #include "trainer/backend/reference/cross_entropy.h"
 #include "trainer/backend/reference/embedding.h"
 #include "trainer/backend/reference/linear.h"
@@ -83,6 +84,9 @@ class ReferenceBackend : public Backend {
   void AttentionForward(const Attention& op) override { reference::AttentionForward<T>(op); }
   void AttentionBackward(const Attention& op, const AttentionGradients& gradients) override {
     reference::AttentionBackward<T>(op, gradients);
+  }
+  void CollectAttentionStatistics(const AttentionStatistics& op) override {
+    reference::CollectAttentionStatistics<T>(op);
   }
   void LinearResidualForward(const LinearResidual& op) override {
     reference::LinearResidualForward<T>(op);

@@ -57,6 +57,21 @@ struct ScoreBlock {
   float scale = 1, slope = 0;
 };
 
+/// A block of queries of one head and of keys of theirs, whose rows (2 pairs each) have the first
+/// coordinates of all pairs and then the second ones, of `pairs` pairs (a multiple of kLanes) with
+/// zeros where there are none. Query i sees the keys up to i, and at most `window` of them.
+struct StatisticsBlock {
+  const float* query_rows = nullptr;
+  const float* key_rows = nullptr;
+  int pairs = 0;
+  int first_query = 0, queries = 0;  // places in the row of tokens
+  int first_key = 0, keys = 0;
+  int window = 0;                      // 0 = no limit
+  const float* log_sum_exp = nullptr;  // of the queries, `log_stride` apart
+  int64_t log_stride = 0;
+  float scale = 1, slope = 0;  // the logit is `scale` times q k, less slope (i - j)
+};
+
 struct LogitRows {
   float* logits = nullptr;  // (rows, stride)
   int64_t stride = 0;       // a multiple of kLanes, at least vocab
@@ -187,6 +202,12 @@ struct Kernels {
   /// Assigns nll (rows); logits are destroyed.
   void (*cross_entropy)(const LogitRows& op, float* nll);
 
+  /// sizes (pairs) += |what a pair supplies to q k|, of all queries and the keys they see;
+  /// scores (HeadScore::kCount) += those of backend.h.
+  void (*add_statistics)(const StatisticsBlock& op, float* sizes, float* scores);
+  /// sums (pairs) += the norms of the pairs of such rows.
+  void (*add_norms)(const float* rows, int64_t count, int pairs, float* sums);
+
   void (*adamw)(const AdamWRows& op);
   double (*sum_of_squares)(const float* x, int64_t count);
   /// y = factor x, and y += factor x.
@@ -208,6 +229,7 @@ void AddNorm(Kernels* kernels);
 void AddRotation(Kernels* kernels);
 void AddActivation(Kernels* kernels);
 void AddSoftmax(Kernels* kernels);
+void AddAttentionStatistics(Kernels* kernels);
 void AddCrossEntropy(Kernels* kernels);
 void AddFlat(Kernels* kernels);
 void AddProduct(Kernels* kernels);

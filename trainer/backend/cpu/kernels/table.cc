@@ -13,6 +13,7 @@ Kernels Table() {
   AddRotation(&kernels);
   AddActivation(&kernels);
   AddSoftmax(&kernels);
+  AddAttentionStatistics(&kernels);
   AddCrossEntropy(&kernels);
   AddFlat(&kernels);
   AddProduct(&kernels);

@@ -169,4 +169,23 @@ void AttentionBackward(cudaStream_t stream, const AttentionShape& shape, const N
                        float* sums, Narrow* d_qkv);
 int64_t AttentionSums(const AttentionShape& shape);
 
+// ---- attention_statistics.cu
+
+/// AttentionStatistics of backend.h: what is read, and what is assigned.
+struct StatisticsArrays {
+  const int32_t* lengths = nullptr;      // (rows)
+  const int32_t* pairs = nullptr;        // (head_dim / 2, 2)
+  const float* amplitudes = nullptr;     // (head_dim / 2)
+  float* norms = nullptr;                // (rows, heads + 2 kv_heads, head_dim / 2)
+  float* first_norms = nullptr;          // the same
+  float* contributions = nullptr;        // (rows, heads, head_dim / 2)
+  float* first_contributions = nullptr;  // the same
+  float* scores = nullptr;               // (rows, heads, HeadScore::kCount)
+};
+/// `sums`: StatisticsSums(shape) floats.
+template <typename Narrow>
+void CollectStatistics(cudaStream_t stream, const AttentionShape& shape, const Narrow* qkv,
+                       const float* log_sum_exp, const StatisticsArrays& arrays, float* sums);
+int64_t StatisticsSums(const AttentionShape& shape);
+
 }  // namespace gyre::cuda
