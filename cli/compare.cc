@@ -21,17 +21,16 @@ namespace {
 struct Arguments {
   std::vector<std::string> sweeps;
   CompareOptions options;
-  std::string at;  // tokens, as in a sweep: 10M
+  std::string at;     // tokens, as in a sweep: 10M
+  std::string reach;  // a value of the metric
   std::string coordinator, database;
   OutputFormat format = OutputFormat::kTable;
 };
 
 Result<Comparison> AskCoordinator(const Arguments& arguments) {
   GYRE_ASSIGN_OR_RETURN(const auto client, SweepClient::Connect(arguments.coordinator));
-  const CompareOptions& options = arguments.options;
-  GYRE_ASSIGN_OR_RETURN(
-      const std::string json,
-      client->Compare(arguments.sweeps, options.metric, options.baseline, options.at_tokens));
+  GYRE_ASSIGN_OR_RETURN(const std::string json,
+                        client->Compare(arguments.sweeps, arguments.options));
   return ComparisonFromJson(json);
 }
 
@@ -47,7 +46,22 @@ Result<int64_t> ReadTokens(const std::string& text) {
                          "'");
 }
 
+Result<double> ReadLevel(const std::string& text) {
+  const Reading<Number> number = ReadNumber(text, "a loss");
+  if (number.value) return number.value->value;
+  return InvalidArgument("--reach must be a value of the metric, like 2.5, and is '" + text + "'");
+}
+
 int RunCompare(Arguments arguments) {
+  if (!arguments.reach.empty()) {
+    const Result<double> level = ReadLevel(arguments.reach);
+    if (!level.ok()) return Fail(level.status());
+    arguments.options.reach = *level;
+  }
+  if (arguments.format == OutputFormat::kCsv && arguments.options.by_step &&
+      arguments.options.reach) {
+    return Fail(InvalidArgument("--by-step and --reach are two tables, and CSV has room for one"));
+  }
   if (!arguments.at.empty()) {
     const Result<int64_t> tokens = ReadTokens(arguments.at);
     if (!tokens.ok()) return Fail(tokens.status());
@@ -69,21 +83,40 @@ void AddCompareCommand(CLI::App& app, int* exit_code) {
   command->footer(
       "A row a variant: mean and standard deviation over seeds, the difference to the baseline "
       "paired\n"
-      "seed by seed with its 95% interval and p-value (Student's t). Perplexities are compared by "
-      "their\n"
-      "logarithm, in nats. In CSV, text that a spreadsheet would take for a formula begins with a "
-      "'.\n\n"
+      "seed by seed with its 95% interval and p-value (Student's t), and the p-value that allows "
+      "for all\n"
+      "comparisons of the table (Holm). Perplexities are compared by their logarithm, in nats. The "
+      "interval\n"
+      "over seeds is about another training run, the one over documents about other text. "
+      "'needed' is how\n"
+      "many seeds would show the observed difference in 4 of 5 tries, roughly. In CSV, text that a "
+      "spreadsheet\n"
+      "would take for a formula begins with a '. docs/comparisons.md explains it all.\n\n"
       "Examples:\n"
       "  gyre compare quickstart --db results.db\n"
-      "  gyre compare table-2 --metric gcide/loss_sample --at 10M --format csv");
+      "  gyre compare table-2 --metric gcide/loss_sample --at 10M --format csv\n"
+      "  gyre compare table-2 --by-step\n"
+      "  gyre compare table-2 --reach 2.5");
   auto arguments = std::make_shared<Arguments>();
   command->add_option("SWEEP", arguments->sweeps, "Names of sweeps")->required();
   command->add_option("--metric", arguments->options.metric,
                       "What to compare (default: perplexity on the first validation set)");
   command->add_option("--baseline", arguments->options.baseline,
                       "VARIANT, or SWEEP/VARIANT (default: the sweep's)");
-  command->add_option("--at", arguments->at, "Compare as of these tokens (default: at the end)")
-      ->type_name("TOKENS");
+  auto* at = command->add_option("--at", arguments->at,
+                                 "Compare as of these tokens (default: at the end)");
+  at->type_name("TOKENS");
+  command
+      ->add_flag("--by-step", arguments->options.by_step, "The difference at each evaluated step")
+      ->excludes(at);
+  command
+      ->add_option("--reach", arguments->reach,
+                   "The tokens at which the curves first come down to this value")
+      ->type_name("LOSS")
+      ->excludes(at);
+  command->add_flag("--documents,!--no-documents", arguments->options.documents,
+                    "Intervals over validation documents (default: with at most " +
+                        std::to_string(kMostVariantsWithDocuments) + " variants)");
   AddCoordinatorOption(command, &arguments->coordinator);
   AddDatabaseOption(command, &arguments->database);
   AddFormatOption(command, &arguments->format);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/output_curves.h"
+#include "cli/output_section.h"
 #include "cli/output_table.h"
-#include "cli/text_width.h"
 #include "results/numbers.h"
+#include "results/power.h"
 
 namespace gyre {
 namespace {
@@ -38,61 +40,111 @@ bool IsBaseline(const Comparison& comparison, const ComparisonRow& row) {
   return row.baseline.empty() && !comparison.baseline.empty();
 }
 
-std::vector<std::string> TextRow(const Comparison& comparison, const ComparisonRow& row) {
-  const int decimals = DifferenceDecimals(comparison);
-  std::string mean = "-", difference = "-", interval = "-", p = "-";
+/// What is worth a column: a correction of one p-value is none, and not every sweep has documents.
+struct Columns {
+  bool sweep = false, adjusted = false, documents = false, needed = false;
+};
+
+Columns ColumnsOf(const Comparison& comparison) {
+  Columns columns;
+  columns.sweep = HasSeveralSweeps(comparison);
+  columns.adjusted = comparison.family > 1;
+  for (const ComparisonRow& row : comparison.rows) {
+    if (!row.difference) continue;
+    columns.documents |= row.difference->documents.has_value();
+    columns.needed |= row.difference->std.has_value();
+  }
+  return columns;
+}
+
+std::string Interval(double low, double high, int decimals) {
+  return FormatFixed(low, decimals) + " to " + FormatFixed(high, decimals);
+}
+
+std::string SeedsNeeded(const Difference& difference) {
+  if (!difference.std) return "-";
+  return difference.seeds_needed ? std::to_string(*difference.seeds_needed)
+                                 : ">" + std::to_string(kMostPairs);
+}
+
+struct DifferenceCells {
+  std::string difference = "-", interval = "-", p = "-", adjusted = "-", documents = "-",
+              needed = "-";
+};
+
+DifferenceCells CellsOf(const Difference& difference, int decimals) {
+  DifferenceCells cells;
+  cells.difference = FormatSigned(difference.mean, decimals);
+  if (difference.low) cells.interval = Interval(*difference.low, *difference.high, decimals);
+  if (difference.p) cells.p = FormatP(*difference.p);
+  if (difference.p_adjusted) cells.adjusted = FormatP(*difference.p_adjusted);
+  if (difference.documents) {
+    cells.documents = Interval(difference.documents->low, difference.documents->high, decimals);
+  }
+  cells.needed = SeedsNeeded(difference);
+  return cells;
+}
+
+std::vector<std::string> TextRow(const Comparison& comparison, const Columns& columns,
+                                 const ComparisonRow& row) {
+  std::string mean = "-";
   if (row.mean) {
     const int mean_decimals = MeanDecimals(comparison);
     mean = FormatFixed(*row.mean, mean_decimals);
     if (row.std) mean += " ± " + FormatFixed(*row.std, mean_decimals);
   }
-  if (IsBaseline(comparison, row)) difference = "baseline";
-  if (row.difference) {
-    difference = FormatSigned(row.difference->mean, decimals);
-    if (row.difference->low) {
-      interval = FormatFixed(*row.difference->low, decimals) + " to " +
-                 FormatFixed(*row.difference->high, decimals);
-    }
-    if (row.difference->p) p = FormatP(*row.difference->p);
-  }
+  DifferenceCells difference;
+  if (row.difference) difference = CellsOf(*row.difference, DifferenceDecimals(comparison));
+  if (IsBaseline(comparison, row)) difference.difference = "baseline";
   const std::string n = std::to_string(row.n);
-  std::vector<std::string> cells = {
-      row.variant,
-      mean,
-      difference,
-      interval,
-      p,
-      row.n == row.seeds ? n : n + " of " + std::to_string(row.seeds),
-      FormatCount(static_cast<double>(row.tokens)),
-      row.tokens_per_second ? FormatCount(*row.tokens_per_second) : "-",
-      std::to_string(row.failed)};
-  if (HasSeveralSweeps(comparison)) cells.insert(cells.begin(), row.sweep);
+  std::vector<std::string> cells;
+  if (columns.sweep) cells.push_back(row.sweep);
+  cells.insert(cells.end(),
+               {row.variant, mean, difference.difference, difference.interval, difference.p});
+  if (columns.adjusted) cells.push_back(difference.adjusted);
+  if (columns.documents) cells.push_back(difference.documents);
+  cells.push_back(row.n == row.seeds ? n : n + " of " + std::to_string(row.seeds));
+  if (columns.needed) cells.push_back(difference.needed);
+  cells.insert(cells.end(), {FormatCount(static_cast<double>(row.tokens)),
+                             row.tokens_per_second ? FormatCount(*row.tokens_per_second) : "-",
+                             std::to_string(row.failed)});
   return cells;
 }
 
 TextTable ToText(const Comparison& comparison) {
+  const Columns has = ColumnsOf(comparison);
   TextTable table;
-  if (HasSeveralSweeps(comparison)) table.columns.push_back({"sweep"});
-  const std::vector<TextColumn> columns = {
-      {"variant"},          {MetricQuantity(comparison.metric), true},
-      {"difference", true}, {"95% interval", true},
-      {"p", true, 1},       {"seeds", true, 2},
-      {"tokens", true, 4},  {"tokens/s", true, 5},
-      {"failed", true, 3}};
-  table.columns.insert(table.columns.end(), columns.begin(), columns.end());
+  std::vector<TextColumn>& columns = table.columns;
+  if (has.sweep) columns.push_back({"sweep"});
+  columns.push_back({"variant"});
+  columns.push_back({MetricQuantity(comparison.metric), true});
+  columns.push_back({"difference", true});
+  columns.push_back({"95% interval", true});
+  columns.push_back({"p", true, has.adjusted ? 5 : 1});
+  if (has.adjusted) columns.push_back({"p (Holm)", true, 1});
+  if (has.documents) columns.push_back({"over documents", true, 2});
+  columns.push_back({"seeds", true, 3});
+  if (has.needed) columns.push_back({"needed", true, 4});
+  columns.push_back({"tokens", true, 7});
+  columns.push_back({"tokens/s", true, 8});
+  columns.push_back({"failed", true, 6});
   for (const ComparisonRow& row : comparison.rows) {
-    table.rows.push_back(TextRow(comparison, row));
+    table.rows.push_back(TextRow(comparison, has, row));
   }
   return table;
 }
 
 std::string Title(const Comparison& comparison) {
-  std::string text = Visible(comparison.metric) + ", mean ± standard deviation over seeds";
+  std::string text = comparison.metric + ", mean ± standard deviation over seeds";
   if (comparison.baseline.empty()) return text;
   const bool logarithmic = MetricQuantity(comparison.metric) == "perplexity";
-  return text + "; difference from " + Visible(comparison.baseline) +
-         (logarithmic ? ", of the logarithm, in " : ", in ") + DifferenceUnit(comparison.metric) +
-         ", paired by seed";
+  text += "; difference from " + comparison.baseline +
+          (logarithmic ? ", of the logarithm, in " : ", in ") + DifferenceUnit(comparison.metric) +
+          ", paired by seed (same first weights and batches)";
+  if (comparison.family > 1) {
+    text += "; p (Holm) allows for all " + std::to_string(comparison.family) + " comparisons";
+  }
+  return text;
 }
 
 QueryValue OrNull(const std::optional<double>& value) {
@@ -101,10 +153,32 @@ QueryValue OrNull(const std::optional<double>& value) {
 
 std::string RenderCsv(const Comparison& comparison) {
   QueryTable table;
-  table.columns = {"sweep",  "variant",  "metric",    "n",          "seeds",
-                   "mean",   "std",      "baseline",  "difference", "low",
-                   "high",   "p",        "unit",      "tokens",     "tokens_per_second",
-                   "failed", "diverged", "unfinished"};
+  table.columns = {"sweep",
+                   "variant",
+                   "metric",
+                   "n",
+                   "seeds",
+                   "mean",
+                   "std",
+                   "baseline",
+                   "difference",
+                   "low",
+                   "high",
+                   "p",
+                   "unit",
+                   "tokens",
+                   "tokens_per_second",
+                   "failed",
+                   "diverged",
+                   "unfinished",
+                   "pairs",
+                   "p_adjusted",
+                   "difference_std",
+                   "resolvable",
+                   "seeds_needed",
+                   "documents_low",
+                   "documents_high",
+                   "documents"};
   for (const ComparisonRow& row : comparison.rows) {
     const Difference difference = row.difference.value_or(Difference());
     const bool has = row.difference.has_value();
@@ -115,40 +189,36 @@ std::string RenderCsv(const Comparison& comparison) {
                           has ? QueryValue(difference.unit) : QueryValue(), row.tokens,
                           OrNull(row.tokens_per_second), int64_t{row.failed}, int64_t{row.diverged},
                           int64_t{row.unfinished}});
+    std::vector<QueryValue>& cells = table.rows.back();
+    cells.push_back(has ? QueryValue(int64_t{difference.pairs}) : QueryValue());
+    for (const auto& value : {difference.p_adjusted, difference.std, difference.resolvable}) {
+      cells.push_back(OrNull(value));
+    }
+    cells.push_back(difference.seeds_needed ? QueryValue(int64_t{*difference.seeds_needed})
+                                            : QueryValue());
+    const auto& documents = difference.documents;
+    cells.push_back(documents ? QueryValue(documents->low) : QueryValue());
+    cells.push_back(documents ? QueryValue(documents->high) : QueryValue());
+    cells.push_back(documents ? QueryValue(int64_t{documents->documents}) : QueryValue());
   }
   return RenderCsv(table);
-}
-
-std::string MarkdownList(const std::vector<std::string>& sentences) {
-  std::string text;
-  for (const std::string& sentence : sentences) text += "- " + EscapeMarkdown(sentence) + "\n";
-  return text.empty() ? "" : "\n" + text;
-}
-
-std::string Sentences(const std::vector<std::string>& sentences, int width) {
-  std::string text;
-  for (const std::string& sentence : sentences) text += Wrap(Visible(sentence), width, 2) + "\n";
-  return text.empty() ? "" : "\n" + text;
 }
 
 }  // namespace
 
 std::string RenderComparison(const Comparison& comparison, OutputFormat format, int width) {
-  std::vector<std::string> notes = comparison.notes;
-  for (std::string& note : notes) note = "note: " + note;
-  switch (format) {
-    case OutputFormat::kJson:
-      return ComparisonToJson(comparison) + "\n";
-    case OutputFormat::kCsv:
-      return RenderCsv(comparison);
-    case OutputFormat::kMarkdown:
-      return EscapeMarkdown(Title(comparison)) + "\n\n" + RenderMarkdown(ToText(comparison)) +
-             MarkdownList(comparison.verdict) + MarkdownList(notes);
-    case OutputFormat::kTable:
-      break;
+  if (format == OutputFormat::kJson) return ComparisonToJson(comparison) + "\n";
+  if (comparison.by_step || comparison.reach) {
+    std::string text;
+    if (comparison.by_step) text += RenderByStep(comparison, format, width);
+    if (comparison.reach) {
+      text += (text.empty() ? "" : "\n") + RenderReach(comparison, format, width);
+    }
+    return text;
   }
-  return Wrap(Title(comparison), width, 2) + "\n\n" + RenderTable(ToText(comparison), width) +
-         Sentences(comparison.verdict, width) + Sentences(notes, width);
+  if (format == OutputFormat::kCsv) return RenderCsv(comparison);
+  return RenderSection(
+      {Title(comparison), ToText(comparison), comparison.verdict, comparison.notes}, format, width);
 }
 
 }  // namespace gyre

@@ -2,7 +2,8 @@
 
 // The comparison in each format. JSON is what `compare` promises to scripts; a table and Markdown
 // round to what the spread of the seeds makes worth reading, and say the verdict in words; CSV has
-// every digit.
+// every digit. Where the comparison was asked for curves, those take the place of the rows, but in
+// JSON, which has it all.
 
 #include <string>
 

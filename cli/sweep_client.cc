@@ -274,13 +274,15 @@ Result<TargetAnswer> SweepClient::Retry(const SweepOrJob& target) {
 }
 
 Result<std::string> SweepClient::Compare(const std::vector<std::string>& sweeps,
-                                         const std::string& metric, const std::string& baseline,
-                                         int64_t at_tokens) {
+                                         const CompareOptions& options) {
   v1::CompareRequest request;
   for (const std::string& sweep : sweeps) request.add_sweeps(sweep);
-  request.set_metric(metric);
-  request.set_baseline(baseline);
-  request.set_at_tokens(at_tokens);
+  request.set_metric(options.metric);
+  request.set_baseline(options.baseline);
+  request.set_at_tokens(options.at_tokens);
+  request.set_by_step(options.by_step);
+  if (options.reach) request.set_reach(*options.reach);
+  if (options.documents) request.set_documents(*options.documents);
   v1::CompareResponse response;
   GYRE_RETURN_IF_ERROR(
       connection_->Call(&v1::SweepService::Stub::Compare, request, &response, kQueryDeadline));

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "cli/pretrained.h"
+#include "results/compare.h"
 #include "results/sweep_status.h"
 #include "trainer/data/dataset.h"
 
@@ -25,7 +26,7 @@ inline constexpr char kDefaultCoordinator[] = "127.0.0.1:7470";
 
 struct SweepSubmission {
   std::string yaml, file, folder;
-  std::map<std::string, DatasetInfo> datasets;            // by DatasetRequest::Key()
+  std::map<std::string, DatasetInfo> datasets;             // by DatasetRequest::Key()
   std::map<std::string, PreparedWeights> initial_weights;  // by the folder's absolute path
   bool replace = false, fresh = false;
   int64_t max_jobs = 0;
@@ -94,8 +95,8 @@ class SweepClient : public SweepSource {
   Result<TargetAnswer> Resume(const SweepOrJob& target);
   Result<TargetAnswer> Retry(const SweepOrJob& target);
   /// JSON as ComparisonFromJson() reads it.
-  Result<std::string> Compare(const std::vector<std::string>& sweeps, const std::string& metric,
-                              const std::string& baseline, int64_t at_tokens);
+  Result<std::string> Compare(const std::vector<std::string>& sweeps,
+                              const CompareOptions& options);
   /// JSON as QueryTableFromJson() reads it.
   Result<std::string> Query(const std::string& sql, int64_t max_rows);
 

@@ -13,7 +13,7 @@ namespace gyre {
 namespace {
 
 Result<std::string> RenderSweep(SweepClient& client, const std::string& name, OutputFormat format) {
-  GYRE_ASSIGN_OR_RETURN(const std::string json, client.Compare({name}, "", "", 0));
+  GYRE_ASSIGN_OR_RETURN(const std::string json, client.Compare({name}, {}));
   GYRE_ASSIGN_OR_RETURN(const Comparison comparison, ComparisonFromJson(json));
   return RenderComparison(comparison, format, TerminalOf(STDOUT_FILENO).width);
 }

@@ -178,6 +178,9 @@ grpc::Status SweepServiceAdapter::Compare(grpc::ServerContext*, const v1::Compar
     options.metric = request->metric();
     options.baseline = request->baseline();
     options.at_tokens = request->at_tokens();
+    options.by_step = request->by_step();
+    if (request->has_reach()) options.reach = request->reach();
+    if (request->has_documents()) options.documents = request->documents();
     const std::vector<std::string> sweeps(request->sweeps().begin(), request->sweeps().end());
     GYRE_ASSIGN_OR_RETURN(const Comparison comparison, gyre::Compare(database, sweeps, options));
     response->set_json(ComparisonToJson(comparison));

@@ -1,10 +1,8 @@
 // The pure half of the comparison: from the values of seeds to rows, notes and sentences.
 
 #include <algorithm>
-#include <cmath>
 
-#include "results/compare.h"
-#include "results/numbers.h"
+#include "results/compare_parts.h"
 #include "results/statistics.h"
 
 namespace gyre {
@@ -54,10 +52,6 @@ Reference FindReference(const std::vector<SweepResults>& sweeps, const SweepResu
     if (const VariantResults* found = FindVariant(other, name)) return {&other, found};
   }
   return {};
-}
-
-std::string OfSeeds(int count, int seeds) {
-  return std::to_string(count) + " of " + std::to_string(seeds) + (seeds == 1 ? " seed" : " seeds");
 }
 
 void CountStates(const VariantResults& variant, ComparisonRow* row) {
@@ -114,70 +108,7 @@ void NotePrecision(const VariantResults& variant, std::vector<std::string>* note
                    "for it");
 }
 
-struct Pairs {
-  std::vector<double> differences;
-  // Of the first pair that trained on different numbers of tokens.
-  std::optional<std::pair<int64_t, int64_t>> unequal_tokens;
-};
-
-Pairs PairBySeed(const VariantResults& variant, const VariantResults& baseline, bool logarithmic,
-                 bool at_end) {
-  Pairs pairs;
-  for (const SeedResult& ours : variant.seeds) {
-    for (const SeedResult& theirs : baseline.seeds) {
-      if (ours.seed != theirs.seed || !ours.value || !theirs.value) continue;
-      // Of unequal budgets the schedules differ from the start, so as of any tokens, too.
-      if (ours.tokens_budget != theirs.tokens_budget && !pairs.unequal_tokens) {
-        pairs.unequal_tokens = {ours.tokens_budget, theirs.tokens_budget};
-      }
-      if (!at_end && ours.tokens != theirs.tokens && !pairs.unequal_tokens) {
-        pairs.unequal_tokens = {ours.tokens, theirs.tokens};
-      }
-      pairs.differences.push_back(logarithmic ? std::log(*ours.value) - std::log(*theirs.value)
-                                              : *ours.value - *theirs.value);
-    }
-  }
-  return pairs;
-}
-
 std::string Exactly(int64_t tokens) { return std::to_string(tokens) + " tokens"; }
-
-void Pair(const VariantResults& variant, const VariantResults& baseline,
-          const CompareOptions& options, ComparisonRow* row, std::vector<std::string>* notes) {
-  const bool logarithmic = MetricQuantity(options.metric) == "perplexity";
-  const bool at_end = options.at_tokens == 0;
-  const Pairs pairs = PairBySeed(variant, baseline, logarithmic, at_end);
-  const int n = static_cast<int>(pairs.differences.size());
-  if (n == 0) {
-    if (row->n > 0) {
-      notes->push_back(row->variant + ": not compared, no seed is finished in both it and " +
-                       row->baseline);
-    }
-    return;
-  }
-  if (pairs.unequal_tokens) {
-    notes->push_back(row->variant + ": not compared, it trains on " +
-                     Exactly(pairs.unequal_tokens->first) + " and " + row->baseline + " on " +
-                     Exactly(pairs.unequal_tokens->second));
-    return;
-  }
-  Difference& difference = row->difference.emplace();
-  difference.mean = Mean(pairs.differences);
-  difference.pairs = n;
-  difference.unit = DifferenceUnit(options.metric);
-  if (const auto interval = StudentT(pairs.differences)) {
-    difference.low = interval->low;
-    difference.high = interval->high;
-    difference.p = interval->p;
-  } else {
-    notes->push_back(row->variant + ": no interval, " +
-                     (n == 1 ? "only one seed is paired with " + row->baseline
-                             : "every seed differs from " + row->baseline + " by the same"));
-  }
-  if (n > 1 && n < row->n) {
-    notes->push_back(row->variant + ": paired with " + row->baseline + " on " + OfSeeds(n, row->n));
-  }
-}
 
 std::string ListVariants(const std::vector<SweepResults>& sweeps) {
   std::string list;
@@ -235,6 +166,7 @@ Result<Comparison> CompareResults(const std::vector<SweepResults>& sweeps,
   comparison.metric = options.metric;
   comparison.baseline = BaselineName(sweeps, options.baseline);
   bool found_baseline = false;
+  std::vector<ComparedRow> compared;
   for (const SweepResults& sweep : sweeps) {
     for (const VariantResults& variant : sweep.variants) {
       ComparisonRow& row = comparison.rows.emplace_back();
@@ -251,7 +183,8 @@ Result<Comparison> CompareResults(const std::vector<SweepResults>& sweeps,
       row.baseline = reference.sweep == &sweep
                          ? reference.variant->name
                          : reference.sweep->sweep + "/" + reference.variant->name;
-      Pair(variant, *reference.variant, options, &row, &comparison.notes);
+      compared.push_back({comparison.rows.size() - 1, &variant, reference.variant});
+      CompareSeeds(compared.back(), options, &comparison);
     }
   }
   if (!options.baseline.empty() && !found_baseline) {
@@ -269,6 +202,11 @@ Result<Comparison> CompareResults(const std::vector<SweepResults>& sweeps,
         "no baseline, so no differences: name one with --baseline VARIANT, or with 'baseline:' in "
         "the sweep");
   }
+  AddPower(&comparison);
+  AdjustForFamily(&comparison);
+  CompareDocuments(compared, &comparison);
+  if (options.by_step) CompareCurves(compared, &comparison);
+  if (options.reach) CompareReach(sweeps, compared, *options.reach, &comparison);
   comparison.verdict = Verdict(comparison);
   return comparison;
 }

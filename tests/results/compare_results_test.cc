@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "results/compare.h"
+#include "results/power.h"
 
 namespace gyre {
 namespace {
@@ -16,6 +17,7 @@ using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 SeedResult Done(uint64_t seed, double value, int64_t tokens = 1000) {
   return {.seed = seed,
@@ -91,9 +93,117 @@ TEST(CompareResults, SaysWhenTheDataCannotTell) {
       CompareOne({Of("RoPE", {Done(0, 1.60), Done(1, 1.62), Done(2, 1.61)}),
                   Of("0.75-RoPE", {Done(0, 1.61), Done(1, 1.60), Done(2, 1.63)})},
                  "RoPE", "austen/loss");
-  EXPECT_THAT(comparison.verdict,
-              ElementsAre("The data cannot tell 0.75-RoPE from RoPE (difference +0.003 nats, 95% "
-                          "-0.048 to +0.055, 3 seeds)"));
+  EXPECT_THAT(
+      comparison.verdict,
+      ElementsAre("The data cannot tell 0.75-RoPE from RoPE (difference +0.003 nats, 95% "
+                  "-0.048 to +0.055, 3 seeds; they would show about 0.068, one of this size "
+                  "takes roughly 310)"));
+}
+
+// What three of six comparisons of 0.05 show is not shown once all six are allowed for.
+TEST(CompareResults, TheVerdictAllowsForAllComparisons) {
+  std::vector<VariantResults> variants = {
+      Of("RoPE", {Done(0, 1.60), Done(1, 1.62), Done(2, 1.61)})};
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    variants.push_back(Of(name, {Done(0, 1.61), Done(1, 1.60), Done(2, 1.63)}));
+  }
+  variants.push_back(Of("close", {Done(0, 1.610), Done(1, 1.634), Done(2, 1.621)}));
+  const Comparison comparison = CompareOne(variants, "RoPE", "austen/loss");
+  EXPECT_EQ(comparison.family, 6);
+  const Difference& close = *comparison.rows[6].difference;
+  EXPECT_LT(*close.p, 0.05);
+  EXPECT_NEAR(*close.p_adjusted, 6 * *close.p, 1e-12);
+  EXPECT_EQ(comparison.verdict.back(),
+            "The data cannot tell close from RoPE once all 6 comparisons count (difference +0.0117 "
+            "nats, 95% +0.0065 to +0.0168, p 0.01, adjusted 0.063, 3 seeds)");
+}
+
+TEST(CompareResults, OneComparisonNeedsNoCorrection) {
+  const Comparison comparison =
+      CompareOne({Of("A", {Done(0, 2), Done(1, 2.1)}), Of("B", {Done(0, 3), Done(1, 3.2)}),
+                  Of("C", {Done(0, 3)})},
+                 "A", "austen/loss");
+  EXPECT_EQ(comparison.family, 1);  // one seed has no p-value
+  EXPECT_EQ(*comparison.rows[1].difference->p_adjusted, *comparison.rows[1].difference->p);
+  EXPECT_FALSE(comparison.rows[2].difference->p_adjusted);
+}
+
+TEST(CompareResults, SaysWhatSoManySeedsResolve) {
+  // Differences -1, 0, 1, 2 times 0.01: mean 0.005, standard deviation 0.0129, effect 0.387.
+  const Comparison comparison =
+      CompareOne({Of("A", {Done(0, 1), Done(1, 1), Done(2, 1), Done(3, 1)}),
+                  Of("B", {Done(0, 0.99), Done(1, 1), Done(2, 1.01), Done(3, 1.02)})},
+                 "A", "austen/loss");
+  const Difference& difference = *comparison.rows[1].difference;
+  EXPECT_NEAR(*difference.std, 0.0129099, 1e-7);
+  EXPECT_EQ(*difference.seeds_needed, 55);
+  EXPECT_NEAR(*difference.resolvable, ResolvableEffect(4) * 0.0129099, 1e-6);
+}
+
+TEST(CompareResults, DifferencesThatCancelTakeMoreSeedsThanAnybodyHas) {
+  const Comparison comparison =
+      CompareOne({Of("A", {Done(0, 1), Done(1, 1)}), Of("B", {Done(0, 1.25), Done(1, 0.75)})}, "A",
+                 "austen/loss");
+  const Difference& difference = *comparison.rows[1].difference;
+  EXPECT_EQ(difference.mean, 0);
+  EXPECT_NEAR(*difference.p, 1, 1e-12);
+  EXPECT_FALSE(difference.seeds_needed);
+  EXPECT_THAT(comparison.verdict, ElementsAre(HasSubstr("takes more than 1000)")));
+}
+
+// A perplexity of zero has no logarithm: nothing is said, and nothing is NaN.
+TEST(CompareResults, ValuesWithoutALogarithmAreNoPairs) {
+  const Comparison comparison = CompareOne({Of("A", {Done(0, 0), Done(1, -1), Done(2, 5)}),
+                                            Of("B", {Done(0, 3), Done(1, 3), Done(2, 6)})},
+                                           "A");
+  EXPECT_EQ(comparison.rows[1].difference->pairs, 1);
+  EXPECT_THAT(ComparisonToJson(comparison), Not(HasSubstr("nan")));
+}
+
+TEST(CompareResults, SaysWhereTheBatchesAreNotTheSame) {
+  std::vector<VariantResults> variants = {Of("A", {Done(0, 2), Done(1, 2.1)}),
+                                          Of("B", {Done(0, 3), Done(1, 3.2)}),
+                                          Of("C", {Done(0, 3), Done(1, 3.2)})};
+  for (VariantResults& variant : variants) variant.batches = {"hash", "512", "documents", "16384"};
+  variants[1].batches.context = "256";
+  variants[1].batches.text = "other";
+  EXPECT_THAT(CompareOne(variants, "A").notes,
+              ElementsAre("B: paired with A by seed alone, they see different batches: of the "
+                          "training text, data.context"));
+}
+
+// 500 variants with everything that can happen to a seed.
+TEST(CompareResults, FiveHundredVariantsHaveNoNanAndTheRightFamily) {
+  std::vector<VariantResults> variants = {Of("base", {Done(0, 2), Done(1, 2.1), Done(2, 2.2)})};
+  for (int i = 1; i < 500; ++i) {
+    std::vector<SeedResult> seeds;
+    for (int seed = 0; seed < 3; ++seed) {
+      SeedResult result = Done(seed, 2 + 0.1 * seed + 0.001 * ((i * 7 + seed * 13) % 11));
+      if (i % 5 == 1) result = InState(seed, "FAILED");
+      if (i % 5 == 2 && seed > 0) result = InState(seed, "RUNNING");
+      if (i % 5 == 3) result = Done(seed, 2 + 0.1 * seed);
+      if (i % 5 == 4 && seed == 0) {
+        result = InState(seed, "SUCCEEDED");
+        result.diverged = true;
+      }
+      seeds.push_back(result);
+    }
+    variants.push_back(Of("v" + std::to_string(i), seeds));
+  }
+  const Comparison comparison = CompareOne(variants, "base", "austen/loss");
+  EXPECT_EQ(comparison.rows.size(), 500u);
+  int with_p = 0;
+  for (const ComparisonRow& row : comparison.rows) with_p += row.difference && row.difference->p;
+  EXPECT_EQ(comparison.family, with_p);
+  EXPECT_GT(with_p, 100);
+  const std::string json = ComparisonToJson(comparison);
+  EXPECT_THAT(json, Not(HasSubstr("nan")));
+  for (const std::string& sentence : comparison.verdict) {
+    EXPECT_THAT(sentence, AllOf(Not(HasSubstr("nan")), Not(HasSubstr("inf"))));
+  }
+  const auto read = ComparisonFromJson(json);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(ComparisonToJson(*read), json);
 }
 
 TEST(CompareResults, WordsForAMetricOfUnknownDirection) {
@@ -160,8 +270,8 @@ TEST(CompareResults, AsOfTokensBudgetsAndTokensHaveToBeEqual) {
                     Contains("D: not compared, it trains on 2000 tokens and A on 1000 tokens")));
 }
 
-// optuna/optuna-dashboard#108, ray-project/ray#9103, mlflow/mlflow#3406, G-Research/fasttrackml#435:
-// NaN breaks the page, the JSON or the sorting.
+// optuna/optuna-dashboard#108, ray-project/ray#9103, mlflow/mlflow#3406,
+// G-Research/fasttrackml#435: NaN breaks the page, the JSON or the sorting.
 TEST(CompareResults, DivergedFailedAndUnfinishedSeedsAreLeftOutAndSaid) {
   SeedResult diverged = InState(2, "SUCCEEDED");
   diverged.diverged = true;

@@ -3,10 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 namespace gyre {
 namespace {
 
 using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::Pointwise;
 
 // Student 1908, hours of sleep gained with drug 2 over drug 1; R's `sleep`, t.test(..., paired =
 // TRUE).
@@ -59,6 +64,27 @@ TEST(StudentT, HoldsForVerySmallPValues) {
   ASSERT_TRUE(interval);
   EXPECT_GT(interval->p, 0);
   EXPECT_LT(interval->p, 1e-30);
+}
+
+// A value that is no number is nobody's interval.
+TEST(StudentT, SaysNothingOfWhatIsNotFinite) {
+  EXPECT_FALSE(StudentT({0.1, std::nan(""), 0.2}));
+  EXPECT_FALSE(StudentT({0.1, std::numeric_limits<double>::infinity(), 0.2}));
+}
+
+// The example in the documentation of pingouin.multicomp(method="holm"), as R's p.adjust has it.
+TEST(HolmAdjusted, AgreesWithPingouinAndR) {
+  EXPECT_THAT(HolmAdjusted({0.50, 0.003, 0.32, 0.054, 0.0003}),
+              Pointwise(DoubleNear(1e-12), {0.64, 0.012, 0.64, 0.162, 0.0015}));
+  EXPECT_THAT(HolmAdjusted({0.01, 0.04, 0.20, 0.03, 0.005, 0.07}),
+              Pointwise(DoubleNear(1e-12), {0.05, 0.12, 0.20, 0.12, 0.03, 0.14}));
+}
+
+TEST(HolmAdjusted, IsInOrderAtMostOneAndOfAnyNumber) {
+  EXPECT_THAT(HolmAdjusted({}), ElementsAre());
+  EXPECT_THAT(HolmAdjusted({0.03}), ElementsAre(0.03));
+  EXPECT_THAT(HolmAdjusted({0.5, 0.6, 0.5}), ElementsAre(1, 1, 1));
+  EXPECT_THAT(HolmAdjusted({0.02, 0.02}), ElementsAre(0.04, 0.04));
 }
 
 TEST(SampleStd, HasDivisorNMinusOne) {

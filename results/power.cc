@@ -1,0 +1,58 @@
+#include "results/power.h"
+
+#include <algorithm>
+#include <boost/math/distributions/non_central_t.hpp>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+
+namespace gyre {
+namespace {
+
+namespace policies = boost::math::policies;
+// No exceptions: what a series cannot do better is good to far more digits than are shown.
+using Quiet = policies::policy<policies::domain_error<policies::ignore_error>,
+                               policies::evaluation_error<policies::ignore_error>,
+                               policies::overflow_error<policies::ignore_error>,
+                               policies::underflow_error<policies::ignore_error>>;
+
+// With 12.8 as the largest critical value, that of two pairs, the power is 1 to the last digit.
+constexpr double kCertain = 120;
+
+}  // namespace
+
+double PairedTPower(int pairs, double effect) {
+  const double degrees_of_freedom = pairs - 1;
+  const double noncentrality = std::abs(effect) * std::sqrt(static_cast<double>(pairs));
+  if (!(noncentrality < kCertain)) return 1;
+  const boost::math::students_t_distribution<double, Quiet> null(degrees_of_freedom);
+  const double critical = boost::math::quantile(boost::math::complement(null, 0.025));
+  const boost::math::non_central_t_distribution<double, Quiet> alternative(degrees_of_freedom,
+                                                                           noncentrality);
+  return boost::math::cdf(boost::math::complement(alternative, critical)) +
+         boost::math::cdf(alternative, -critical);
+}
+
+std::optional<int> PairsNeeded(double effect) {
+  int enough = 2, too_few = 1;  // power grows with the pairs
+  while (PairedTPower(enough, effect) < kPower) {
+    if (enough == kMostPairs) return std::nullopt;
+    too_few = enough;
+    enough = std::min(2 * enough, kMostPairs);
+  }
+  while (enough - too_few > 1) {
+    const int middle = too_few + (enough - too_few) / 2;
+    (PairedTPower(middle, effect) >= kPower ? enough : too_few) = middle;
+  }
+  return enough;
+}
+
+double ResolvableEffect(int pairs) {
+  double too_small = 0, enough = 100;  // two pairs need 11.6
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (too_small + enough) / 2;
+    (PairedTPower(pairs, middle) >= kPower ? enough : too_small) = middle;
+  }
+  return enough;
+}
+
+}  // namespace gyre
