@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "trainer/backend/cpu/attention_row.h"
 #include "trainer/backend/cpu/operations.h"
@@ -19,10 +20,12 @@ template <typename Narrow>
 class HeadStatistics {
  public:
   HeadStatistics(const NarrowDevice<Narrow>& device, const AttentionStatistics& op,
-                 const StatisticsScratch& scratch, int row, int head, int thread)
+                 const StatisticsScratch& scratch, std::span<const PairCopy> copies, int row,
+                 int head, int thread)
       : device_(device),
         op_(op),
         shape_(op.attention),
+        copies_(copies),
         places_(op.attention, row),
         row_(row),
         head_(head),
@@ -31,7 +34,6 @@ class HeadStatistics {
         lanes_(PairLanes(op.attention.head_dim)),
         queries_(scratch.queries.Of(thread)),
         keys_(scratch.keys.Of(thread)),
-        wide_(scratch.wide.Of(thread)),
         sums_(scratch.sums.Of(thread)),
         first_(scratch.first.Of(thread)),
         others_(scratch.others.Of(thread)) {}
@@ -55,13 +57,10 @@ class HeadStatistics {
  private:
   // rows (length, 2 lanes) = a head's coordinates by pairs; `at`: those of the first token.
   void Spread(int64_t at, float* rows) const {
-    const int32_t* pairs = Data(op_.pairs);
     const Narrow* x = Data<Narrow>(shape_.qkv) + at;
     for (int t = 0; t < length_; ++t, x += places_.stride(), rows += 2 * lanes_) {
-      device_.narrow.widen(x, shape_.head_dim, wide_);
-      for (int k = 0; k < pairs_; ++k) {
-        rows[k] = wide_[pairs[2 * k]];
-        rows[lanes_ + k] = wide_[pairs[2 * k + 1]];
+      for (const PairCopy& copy : copies_) {
+        device_.narrow.widen(x + copy.from, copy.count, rows + copy.to);
       }
       std::fill(rows + pairs_, rows + lanes_, 0.0f);
       std::fill(rows + lanes_ + pairs_, rows + 2 * lanes_, 0.0f);
@@ -144,11 +143,32 @@ class HeadStatistics {
   const NarrowDevice<Narrow>& device_;
   const AttentionStatistics& op_;
   const Attention& shape_;
+  const std::span<const PairCopy> copies_;
   const Row places_;
   const int row_, head_, length_, pairs_, lanes_;
-  float *const queries_, *const keys_, *const wide_, *const sums_;
+  float *const queries_, *const keys_, *const sums_;
   double *const first_, *const others_;
 };
+
+// How a head is laid out by pairs: first coordinates, then second ones. Neighbours that stay
+// neighbours go together. Returns how many copies that takes.
+size_t PlanCopies(const AttentionStatistics& op, PairCopy* copies) {
+  const int pairs = op.attention.head_dim / 2, lanes = PairLanes(op.attention.head_dim);
+  const int32_t* coordinates = Data(op.pairs);
+  size_t count = 0;
+  for (const int second : {0, 1}) {
+    for (int k = 0; k < pairs; ++k) {
+      const int from = coordinates[2 * k + second];
+      PairCopy* last = k > 0 ? &copies[count - 1] : nullptr;
+      if (last != nullptr && from == last->from + last->count) {
+        ++last->count;
+      } else {
+        copies[count++] = {from, second * lanes + k, 1};
+      }
+    }
+  }
+  return count;
+}
 
 }  // namespace
 
@@ -156,8 +176,9 @@ template <typename Narrow>
 void CollectAttentionStatistics(NarrowDevice<Narrow>& device, const AttentionStatistics& op) {
   const Attention& shape = op.attention;
   const StatisticsScratch scratch(device.workspace.Carve(), Shape(shape), device.threads());
+  const std::span<const PairCopy> copies(scratch.copies, PlanCopies(op, scratch.copies));
   ForEachHead(device, shape.rows, shape.heads, [&](int row, int head, int thread) {
-    HeadStatistics<Narrow>(device, op, scratch, row, head, thread).Collect();
+    HeadStatistics<Narrow>(device, op, scratch, copies, row, head, thread).Collect();
   });
 }
 

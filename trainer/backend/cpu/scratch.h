@@ -148,20 +148,25 @@ struct AttentionScratch {
 /// Pairs of a head in a row of registers.
 inline int PairLanes(int head_dim) { return static_cast<int>(RoundUp(head_dim / 2)); }
 
+/// Coordinates from .. from + count - 1 of a head go to place `to` and on of one laid out by pairs.
+struct PairCopy {
+  int from = 0, to = 0, count = 0;
+};
+
 /// Of attention's statistics; never more than attention itself takes.
 struct StatisticsScratch {
   StatisticsScratch(Carver carver, const WorkspaceShape& shape, int threads) {
     const int64_t pairs = PairLanes(shape.head_dim);
     queries = {&carver, threads, 2 * pairs * shape.length};
     keys = {&carver, threads, 2 * pairs * shape.length};
-    wide = {&carver, threads, shape.head_dim};
+    copies = carver.Take<PairCopy>(shape.head_dim);
     sums = {&carver, threads, pairs};
     first = {&carver, threads, pairs};
     others = {&carver, threads, pairs};
     size = carver.size();
   }
   PerThread<float> queries, keys;  // (T, 2 pairs): first coordinates of a head's pairs, second ones
-  PerThread<float> wide;           // (d)
+  PairCopy* copies;                // (d) at most
   PerThread<float> sums;           // (pairs), of a block
   PerThread<double> first, others;  // (pairs)
   int64_t size = 0;

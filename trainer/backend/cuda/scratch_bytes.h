@@ -13,6 +13,10 @@ namespace gyre::cuda {
 /// Of the library of matrix products.
 constexpr int64_t kProductBytes = int64_t{32} << 20;
 
+/// Queries that attention's statistics take at a time; each head has sums of each such strip of a
+/// row.
+constexpr int kStatisticsStrip = 32;
+
 /// Of the operation that takes most, `narrow` bytes a number that products take. `logits`: rows
 /// times vocabulary that cross-entropy holds. Partial sums of norms and attention, a few bytes a
 /// token, count as one more row of the residual stream.
@@ -26,7 +30,10 @@ inline int64_t ScratchBytes(const WorkspaceShape& s, int64_t narrow, int64_t log
   const int64_t held =
       std::min(s.tokens * (int64_t{s.vocab} + 15), std::max(logits, int64_t{128} * (s.vocab + 15)));
   const int64_t loss = s.tokens * s.hidden * copy + held * (kFloat + copy);
-  return std::max({norm, mlp, loss});
+  const int64_t strips = (s.length + kStatisticsStrip - 1) / kStatisticsStrip;
+  const int64_t statistics = s.tokens / std::max(s.length, 1) * strips * s.heads *
+                             (s.head_dim + HeadScore::kCount) * kFloat;
+  return std::max({norm, mlp, loss, statistics});
 }
 
 }  // namespace gyre::cuda

@@ -6,13 +6,14 @@
 #include "trainer/backend/cuda/kernels/launch.h"
 #include "trainer/backend/cuda/kernels/pack.h"
 #include "trainer/backend/cuda/kernels/reduce.h"
+#include "trainer/backend/cuda/scratch_bytes.h"
 
 namespace gyre::cuda {
 namespace {
 
 constexpr int kWarps = 8, kThreads = 32 * kWarps;
-constexpr int kOwn = 4, kStrip = kWarps * kOwn;  // queries of a warp, of a block
-constexpr int kTile = 32;                        // keys
+constexpr int kStrip = kStatisticsStrip, kOwn = kStrip / kWarps;  // queries of a block, of a warp
+constexpr int kTile = 32;                                         // keys
 constexpr int kScores = HeadScore::kCount;
 
 __host__ __device__ int Parts(int length) { return (length + kStrip - 1) / kStrip; }
