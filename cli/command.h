@@ -19,6 +19,7 @@ void AddPauseCommand(CLI::App& app, int* exit_code);
 void AddDoctorCommand(CLI::App& app, int* exit_code);
 void AddGcCommand(CLI::App& app, int* exit_code);
 void AddPlanCommand(CLI::App& app, int* exit_code);
+void AddPlotCommand(CLI::App& app, int* exit_code);
 void AddQueryCommand(CLI::App& app, int* exit_code);
 void AddResumeCommand(CLI::App& app, int* exit_code);
 void AddRetryCommand(CLI::App& app, int* exit_code);

@@ -1,0 +1,144 @@
+#include "results/plots/plot.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/files.h"
+#include "cli/command.h"
+#include "cli/coordinator_option.h"
+#include "cli/exit_code.h"
+#include "cli/gnuplot.h"
+#include "cli/output_table.h"
+#include "cli/sweep_client.h"
+#include "sweeps/spec/nearest.h"
+
+namespace gyre {
+namespace {
+
+struct Arguments {
+  PlotOptions options;
+  std::string spread, output, coordinator, database;
+};
+
+Result<SeedSpread> ReadSpread(const std::string& word) {
+  if (word == "range") return SeedSpread::kRange;
+  if (word == "std") return SeedSpread::kStd;
+  if (word == "interval") return SeedSpread::kInterval;
+  if (word == "none") return SeedSpread::kNone;
+  return InvalidArgument("--spread must be range, std, interval or none, and is '" + word + "'");
+}
+
+struct Target {
+  std::filesystem::path path;
+  bool csv = false;
+  PictureFormat format = PictureFormat::kSvg;
+};
+
+Result<Target> ReadTarget(const Arguments& arguments) {
+  Target target;
+  target.path = arguments.output.empty()
+                    ? arguments.options.sweep + "-" + arguments.options.kind + ".svg"
+                    : arguments.output;
+  const std::string extension = target.path.extension().string();
+  if (extension == ".csv") {
+    target.csv = true;
+  } else if (extension == ".png") {
+    target.format = PictureFormat::kPng;
+  } else if (extension == ".pdf") {
+    target.format = PictureFormat::kPdf;
+  } else if (extension != ".svg") {
+    return InvalidArgument("--output must end with .svg, .png, .pdf or .csv, and is '" +
+                           target.path.string() + "'");
+  }
+  return target;
+}
+
+Status CheckKind(const std::string& kind) {
+  std::vector<std::string> names;
+  for (const PlotKind& known : PlotKinds()) {
+    if (known.name == kind) return OkStatus();
+    names.push_back(known.name);
+  }
+  const std::string advice = DidYouMean(kind, names);
+  return InvalidArgument("there is no plot of the kind '" + kind + "'; " +
+                         (advice.empty() ? "there are: " + List(names, names.size()) : advice));
+}
+
+Status Draw(Arguments arguments) {
+  GYRE_RETURN_IF_ERROR(CheckKind(arguments.options.kind));
+  GYRE_ASSIGN_OR_RETURN(const Target target, ReadTarget(arguments));
+  if (!arguments.spread.empty()) {
+    GYRE_ASSIGN_OR_RETURN(arguments.options.spread, ReadSpread(arguments.spread));
+  }
+  std::unique_ptr<SweepClient> client;
+  if (arguments.database.empty()) {
+    GYRE_ASSIGN_OR_RETURN(client, SweepClient::Connect(arguments.coordinator));
+  }
+  const AskSql ask = [&](const std::string& sql) -> Result<QueryTable> {
+    if (client == nullptr) return RunQuery(arguments.database, sql, /*max_rows=*/0);
+    GYRE_ASSIGN_OR_RETURN(const std::string json, client->Query(sql, kDefaultQueryRows));
+    return QueryTableFromJson(json);
+  };
+  GYRE_ASSIGN_OR_RETURN(const Plot plot, MakePlot(arguments.options, ask));
+  std::string bytes;
+  if (target.csv) {
+    bytes = RenderCsv(plot.rows);
+  } else {
+    GYRE_ASSIGN_OR_RETURN(bytes, DrawPicture(plot, target.format));
+  }
+  GYRE_RETURN_IF_ERROR(WriteFileAtomically(target.path, bytes));
+  for (const std::string& note : plot.notes) Say(note);
+  Say(plot.title + ": " + target.path.string());
+  return OkStatus();
+}
+
+std::string Footer() {
+  std::string footer = "Kinds:\n";
+  for (const PlotKind& kind : PlotKinds()) {
+    footer += "  " + kind.name + std::string(16 - kind.name.size(), ' ') + kind.what + "\n";
+  }
+  return footer +
+         "\nThe picture is drawn by gnuplot; -o FILE.csv writes the rows that it shows instead. "
+         "Jobs that diverged,\nfailed or have not finished are left out of means, and that is "
+         "said.\n\n"
+         "Examples:\n"
+         "  gyre plot quickstart curve --db results.db\n"
+         "  gyre plot quickstart curve --difference -o difference.pdf --db results.db\n";
+}
+
+}  // namespace
+
+void AddPlotCommand(CLI::App& app, int* exit_code) {
+  auto* command = app.add_subcommand("plot", "Draw a sweep's results: SVG, PNG, PDF, or CSV");
+  command->footer(Footer());
+  auto arguments = std::make_shared<Arguments>();
+  PlotOptions& options = arguments->options;
+  command->add_option("SWEEP", options.sweep, "Its name")->required();
+  command->add_option("KIND", options.kind, "What to draw, see below")->required();
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "FILE.svg, .png, .pdf or .csv (default: SWEEP-KIND.svg)")
+      ->type_name("FILE");
+  command->add_option("--metric", options.metric,
+                      "What to show (default: loss on the first "
+                      "validation set)");
+  command->add_option("--variant", options.variants, "Only this one; may be given more than once")
+      ->allow_extra_args(false);
+  command->add_option("--seed", options.seed, "Only this one (default: the mean over seeds)");
+  command->add_option("--spread", arguments->spread,
+                      "Bands and bars over seeds: range, std (mean ± standard deviation), interval "
+                      "(95% of the mean) or none");
+  command->add_flag("--difference", options.difference,
+                    "The difference to the baseline, seed by seed");
+  command->add_option("--baseline", options.baseline,
+                      "For --difference: a variant (default: the sweep's baseline)");
+  AddCoordinatorOption(command, &arguments->coordinator);
+  AddDatabaseOption(command, &arguments->database);
+  command->callback([arguments, exit_code] {
+    const Status status = Draw(*arguments);
+    *exit_code = status.ok() ? kExitDone : Fail(status);
+  });
+}
+
+}  // namespace gyre

@@ -1,0 +1,112 @@
+#include "results/plots/p_series.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <set>
+
+#include "results/numbers.h"
+
+namespace gyre {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Candidate {
+  PSeries series;
+  Json config;  // without p
+};
+
+std::string WithoutPosition(Json config) {
+  config.erase("position");
+  return config.dump();
+}
+
+bool HasP(const PSeries& series, double p) {
+  return std::any_of(series.variants.begin(), series.variants.end(),
+                     [&](const PVariant& v) { return v.p == p; });
+}
+
+std::string ValueInWords(const Json& value) {
+  if (value.is_number() && value.get<double>() >= 1000) return FormatCount(value.get<double>());
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+/// Gives each series the values by which it differs from others.
+void NameSeries(std::vector<Candidate>* candidates) {
+  std::map<std::string, std::set<std::string>> values;
+  std::vector<Json> flat;
+  for (const Candidate& candidate : *candidates) {
+    flat.push_back(candidate.config.flatten());
+    for (const auto& [path, value] : flat.back().items()) values[path].insert(value.dump());
+  }
+  for (const auto& [path, different] : values) {
+    for (size_t i = 0; i < candidates->size(); ++i) {
+      const bool everywhere =
+          std::all_of(flat.begin(), flat.end(), [&](const Json& f) { return f.contains(path); });
+      if ((different.size() < 2 && everywhere) || !flat[i].contains(path)) continue;
+      std::string& name = (*candidates)[i].series.name;
+      name += (name.empty() ? "" : " ") + path.substr(path.rfind('/') + 1) + "=" +
+              ValueInWords(flat[i].at(path));
+    }
+  }
+}
+
+void AddRotary(const PlottedVariant& variant, std::vector<Candidate>* candidates) {
+  Json config = variant.config;
+  if (config.contains("position")) config["position"].erase("p");
+  auto found = std::find_if(candidates->begin(), candidates->end(),
+                            [&](const Candidate& c) { return c.config == config; });
+  if (found == candidates->end()) {
+    candidates->push_back({{.name = "",
+                            .theta = variant.theta.value_or(0),
+                            .context = variant.context,
+                            .variants = {}},
+                           std::move(config)});
+    found = candidates->end() - 1;
+  }
+  if (!HasP(found->series, *variant.p)) found->series.variants.push_back({*variant.p, &variant});
+}
+
+}  // namespace
+
+double PSeries::PStar() const {
+  return std::log(context / (2 * std::numbers::pi)) / std::log(theta);
+}
+
+std::vector<PSeries> FindPSeries(const PlottedSweep& sweep, std::vector<std::string>* left_out) {
+  std::vector<Candidate> candidates;
+  for (const PlottedVariant& variant : sweep.variants) {
+    if (variant.position_type == "rope" && variant.p) AddRotary(variant, &candidates);
+  }
+  for (const PlottedVariant& variant : sweep.variants) {
+    if (variant.position_type != "nope") continue;
+    for (Candidate& candidate : candidates) {
+      if (HasP(candidate.series, 0)) continue;
+      if (WithoutPosition(candidate.config) != WithoutPosition(variant.config)) continue;
+      candidate.series.variants.push_back({0, &variant});
+    }
+  }
+  std::erase_if(candidates, [](const Candidate& c) {
+    // NoPE joins every series; one variant and NoPE are no series over p.
+    const auto rotary = std::count_if(c.series.variants.begin(), c.series.variants.end(),
+                                      [](auto& v) { return v.variant->position_type == "rope"; });
+    return rotary < 2;
+  });
+  NameSeries(&candidates);
+  std::vector<PSeries> series;
+  std::set<const PlottedVariant*> used;
+  for (Candidate& candidate : candidates) {
+    auto& variants = candidate.series.variants;
+    std::sort(variants.begin(), variants.end(), [](auto& a, auto& b) { return a.p < b.p; });
+    for (const PVariant& v : variants) used.insert(v.variant);
+    series.push_back(std::move(candidate.series));
+  }
+  for (const PlottedVariant& variant : sweep.variants) {
+    if (!used.contains(&variant)) left_out->push_back(variant.name);
+  }
+  return series;
+}
+
+}  // namespace gyre

@@ -1,0 +1,62 @@
+#pragma once
+
+// A sweep as plots see it: its variants and jobs, and their points, asked for in SQL.
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "results/plots/plot.h"
+
+namespace gyre {
+
+struct PlottedJob {
+  uint64_t seed = 0;
+  int64_t source = 0;  // the job whose points these are: itself, or the one that it reuses
+  std::string state;
+  bool diverged = false;
+
+  bool counts() const { return state == "SUCCEEDED" && !diverged; }  // in means
+};
+
+struct PlottedVariant {
+  std::string name;
+  std::string baseline;  // the variant it is compared with; empty: none, or it is one
+  nlohmann::ordered_json config;
+  std::string position_type;
+  std::optional<double> theta, p;
+  int context = 0;
+  std::vector<PlottedJob> jobs;
+};
+
+struct PlottedSweep {
+  std::string name;
+  std::vector<std::string> validation_sets;  // of the first variant
+  std::string loss_unit;                     // "nats per byte" where every token is one
+  std::vector<PlottedVariant> variants;      // those asked for, in the sweep's order
+  std::vector<PlottedVariant> baselines;     // of those, when they were not asked for themselves
+
+  /// Among variants and baselines; null = none.
+  const PlottedVariant* Find(const std::string& variant) const;
+  /// "loss (nats per byte)".
+  std::string MetricLabel(const std::string& metric) const;
+  /// "difference (nats per byte)".
+  std::string DifferenceLabel(const std::string& metric) const;
+};
+
+/// NOT_FOUND: no such sweep, variant, baseline or seed.
+Result<PlottedSweep> ReadPlottedSweep(const PlotOptions& options, const AskSql& ask);
+
+/// The first validation set and `quantity`, where no metric is asked for.
+Result<std::string> PlottedMetric(const PlotOptions& options, const PlottedSweep& sweep,
+                                  const std::string& quantity);
+
+/// The jobs of all variants and baselines.
+std::vector<int64_t> SourceJobs(const PlottedSweep& sweep);
+
+/// "a, b, c and 7 more".
+std::string ListNames(const std::vector<std::string>& names);
+
+}  // namespace gyre
