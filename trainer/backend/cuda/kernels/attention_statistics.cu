@@ -1,6 +1,7 @@
 // What pairs supply to logits. A block has a strip of one head's queries, a warp some of them; its
 // lanes have the pairs, and, once the products of a query with kTile keys are added up over the
-// pairs, one key each. Floats add up the products of a tile, doubles the tiles.
+// pairs, one key each. Floats add up the products of a tile, doubles the tiles. Queries and keys
+// lie in shared memory by pairs, as floats: 16 KiB for each 64 numbers of a head.
 
 #include "trainer/backend/cuda/kernels/attention_place.h"
 #include "trainer/backend/cuda/kernels/launch.h"
