@@ -1,5 +1,6 @@
 #include <csignal>
 #include <cstdio>
+#include <fstream>
 #include <string>
 
 #include "base/files.h"
@@ -8,6 +9,7 @@
 #include "trainer/commands.h"
 #include "trainer/job_file.h"
 #include "trainer/ranks.h"
+#include "trainer/statistics/record.h"
 #include "trainer/trainer.h"
 
 namespace gyre {
@@ -23,13 +25,21 @@ void Interrupt(int) {
 
 class PrintingObserver : public TrainObserver {
  public:
-  explicit PrintingObserver(std::ostream* out) : out_(out) {}
+  PrintingObserver(std::ostream* out, std::ofstream* statistics)
+      : out_(out), statistics_(statistics) {}
   void OnPoint(const PointValue& point) override {
     char line[256];
     std::snprintf(line, sizeof line, "%8lld %12lld  %-28s %.6g\n",
                   static_cast<long long>(point.step), static_cast<long long>(point.tokens),
                   point.metric.c_str(), point.value);
     *out_ << line << std::flush;
+  }
+  void OnStatistics(const StatisticsRecord& record) override {
+    if (!statistics_->is_open()) return;
+    *statistics_ << ToJson(record).dump() << "\n" << std::flush;
+    if (!*statistics_)
+      LogWarning("the statistics of step " + std::to_string(record.step) + " could not be written");
+    statistics_->clear();
   }
   void OnCheckpoint(const CheckpointInfo& checkpoint) override {
     LogInfo(std::string(checkpoint.weights_only ? "weights: " : "checkpoint: ") + checkpoint.hash);
@@ -41,6 +51,7 @@ class PrintingObserver : public TrainObserver {
 
  private:
   std::ostream* const out_;
+  std::ofstream* const statistics_;  // a record a line; not open where nobody asked for them
 };
 
 Result<RankOptions> PlaceAmongRanks(const Arguments& arguments) {
@@ -71,10 +82,15 @@ Result<int> Run(const Arguments& arguments, std::ostream& out, std::ostream& err
   GYRE_ASSIGN_OR_RETURN(
       const TrainerJob job,
       ReadJobFile(arguments.words[0], options.home, [](const std::string& s) { LogInfo(s); }));
+  std::ofstream statistics;
+  if (const std::string file = arguments.Flag("--statistics", ""); !file.empty()) {
+    statistics.open(file, std::ios::app);
+    if (!statistics) return InvalidArgument("--statistics " + file + " cannot be written to");
+  }
   std::signal(SIGINT, Interrupt);
   GYRE_ASSIGN_OR_RETURN(const auto ranks, MeetRanks(job, options, place));
   options.ranks = ranks.get();
-  PrintingObserver observer(&out);
+  PrintingObserver observer(&out, &statistics);
   const auto trained = Train(job, options, observer, interrupted);
   if (!trained.ok() && place.world > 1 && !observer.last.empty()) {
     err << "to go on: start every rank again with --resume " << observer.last
@@ -99,8 +115,9 @@ Result<int> Run(const Arguments& arguments, std::ostream& out, std::ostream& err
 }  // namespace
 
 int TrainCommand(const std::vector<std::string>& words, std::ostream& out, std::ostream& err) {
-  const auto arguments = Arguments::Parse(
-      words, {"--home", "--resume", "--threads", "--backend", "--rank", "--world", "--rendezvous"});
+  const auto arguments =
+      Arguments::Parse(words, {"--home", "--resume", "--threads", "--backend", "--statistics",
+                               "--rank", "--world", "--rendezvous"});
   if (!arguments.ok()) return ReportFailure(arguments.status(), err);
   const Result<int> code = Run(*arguments, out, err);
   return code.ok() ? *code : ReportFailure(code.status(), err);

@@ -14,11 +14,18 @@ void AddTo(std::vector<LossSum>* buckets, const std::vector<int>& edges, int64_t
   ++bucket.targets;
 }
 
+LossSum* GroupOf(const Windows& windows, int64_t document, LossBuckets* buckets) {
+  if (buckets->groups.empty()) return nullptr;
+  const auto groups = static_cast<int64_t>(buckets->groups.size());
+  return &buckets->groups[static_cast<size_t>(document * groups / windows.documents())];
+}
+
 Status SumOverRanks(const Ranks& ranks, LossSum* whole, LossBuckets* buckets) {
   std::vector<LossSum*> sums = {whole};
   if (buckets != nullptr) {
     for (LossSum& bucket : buckets->by_position) sums.push_back(&bucket);
     for (LossSum& bucket : buckets->by_document) sums.push_back(&bucket);
+    for (LossSum& group : buckets->groups) sums.push_back(&group);
   }
   std::vector<double> values;
   for (const LossSum* sum : sums) {
@@ -47,10 +54,13 @@ Result<LossSum> EvaluateLoss(const Windows& windows, int64_t sample, int rows, M
     GYRE_RETURN_IF_ERROR(model->Evaluate(batch, nll));
     const auto length = static_cast<size_t>(batch.length);
     int64_t document = 0;
+    LossSum* group = nullptr;
     for (size_t i = 0; i < nll.size(); ++i) {
       const size_t place = i % length;
       if (buckets != nullptr && place == 0) {
-        document = windows.DocumentLength(sample, first + static_cast<int64_t>(i / length));
+        const int64_t window = first + static_cast<int64_t>(i / length);
+        document = windows.DocumentLength(sample, window);
+        group = GroupOf(windows, windows.DocumentOf(sample, window), buckets);
       }
       if (batch.targets[i] < 0) continue;
       sum.nats += nll[i];
@@ -58,6 +68,7 @@ Result<LossSum> EvaluateLoss(const Windows& windows, int64_t sample, int rows, M
       if (buckets == nullptr) continue;
       AddTo(&buckets->by_position, buckets->position_edges, static_cast<int64_t>(place), nll[i]);
       AddTo(&buckets->by_document, buckets->document_edges, document, nll[i]);
+      if (group != nullptr) *group = {group->nats + nll[i], group->targets + 1};
     }
   }
   GYRE_RETURN_IF_ERROR(SumOverRanks(ranks, &sum, buckets));

@@ -20,17 +20,20 @@ struct LossSum {
 
 /// What the losses of single targets are sorted by. Edges ascend from 0; bucket i goes from edge i
 /// to the one before edge i + 1, the last one on without end. Without edges there are no buckets.
+/// The set's documents, n of them, fall into `groups` of neighbours: document d into d groups / n.
 struct LossBuckets {
-  LossBuckets(std::vector<int> position_edges, std::vector<int> document_edges)
+  LossBuckets(std::vector<int> position_edges, std::vector<int> document_edges, int64_t groups = 0)
       : position_edges(std::move(position_edges)),
         document_edges(std::move(document_edges)),
         by_position(this->position_edges.size()),
-        by_document(this->document_edges.size()) {}
+        by_document(this->document_edges.size()),
+        groups(static_cast<size_t>(groups)) {}
 
   std::vector<int> position_edges;   // places in the window: the text known before the target
   std::vector<int> document_edges;   // tokens of the target's whole document, without its start
   std::vector<LossSum> by_position;  // one an edge
   std::vector<LossSum> by_document;
+  std::vector<LossSum> groups;
 };
 
 /// Over `sample` evenly spaced windows (windows.count(): over the whole set), `rows` at a time. The

@@ -141,6 +141,45 @@ void ReadAdamW(const Json& json, Status* status, Expected* expected) {
   ReadTensors(&in, status, &adamw.params);
 }
 
+// A list of objects' worth of rows: JsonReader has none as deep.
+void ReadCube(const Json& json, const std::string& path, Status* status,
+              std::vector<ExpectedStatistics::Rows>* cube) {
+  if (!json.is_array()) {
+    if (status->ok()) *status = InvalidArgument(path + " must be a list of lists of lists");
+    return;
+  }
+  for (size_t layer = 0; layer < json.size(); ++layer) {
+    const std::string key = "[" + std::to_string(layer) + "]";
+    const Json wrapped = {{key, json[layer]}};
+    JsonReader(wrapped, path, status).Required(key, &cube->emplace_back());
+  }
+}
+
+void ReadFrequency(const Json& json, Status* status, Expected* expected) {
+  for (const char* key : {"q", "k", "v", "q_without_first", "k_without_first", "v_without_first"}) {
+    if (!json.contains(key)) continue;
+    ReadCube(json[key], "frequency." + std::string(key), status,
+             &expected->statistics.frequency[key]);
+  }
+}
+
+void ReadContribution(const Json& json, Status* status, Expected* expected) {
+  JsonReader in(json, "contribution", status);
+  in.Required("layer", &expected->statistics.contribution_layer);
+  for (const char* key : {"mean_abs", "share"}) {
+    ExpectedStatistics::Rows rows;
+    if (in.Optional(key, &rows)) expected->statistics.contribution[key] = std::move(rows);
+  }
+}
+
+void ReadHeads(const Json& json, Status* status, Expected* expected) {
+  JsonReader in(json, "heads", status);
+  for (const char* key : {"diag", "prev", "first", "entropy", "distance"}) {
+    ExpectedStatistics::Rows rows;
+    if (in.Optional(key, &rows)) expected->statistics.heads[key] = std::move(rows);
+  }
+}
+
 // Some writers put null where a number was not finite: that is no absence.
 bool HasNull(const Json& json) {
   return json.is_null() || (json.is_structured() && std::any_of(json.begin(), json.end(), HasNull));
@@ -166,6 +205,9 @@ Result<Expected> ReadExpected(const std::filesystem::path& file) {
   read("gradient", ReadGradient);
   read("accumulation", ReadAccumulation);
   read("adamw", ReadAdamW);
+  read("frequency", ReadFrequency);
+  read("contribution", ReadContribution);
+  read("heads", ReadHeads);
   Take(&in, "loss", &expected.loss);
   Take(&in, "target_count", &expected.target_count);
   Take(&in, "nll", &expected.nll);
@@ -178,10 +220,9 @@ Result<Expected> ReadExpected(const std::filesystem::path& file) {
     const auto is_one_of = [&key](std::initializer_list<const char*> keys) {
       return std::find(keys.begin(), keys.end(), key) != keys.end();
     };
-    if (is_one_of({"frequency", "contribution", "heads"})) {
-      expected.statistics.push_back(key);
-    } else if (!is_one_of({"case", "note", "batch", "position", "gradient", "accumulation", "adamw",
-                           "loss", "target_count", "nll", "residual_norm", "logits"})) {
+    if (!is_one_of({"case", "note", "batch", "position", "gradient", "accumulation", "adamw",
+                    "loss", "target_count", "nll", "residual_norm", "logits", "frequency",
+                    "contribution", "heads"})) {
       expected.unknown.push_back(key);
     }
   }

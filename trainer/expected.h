@@ -1,6 +1,6 @@
 #pragma once
 
-// expected.json of a folder in the format of tests/trainer/reference/README.md, sections 3 to 6:
+// expected.json of a folder in the format of tests/trainer/reference/README.md, sections 3 to 7:
 // what somebody else computed for a model. Every part may be missing; what is there has the right
 // types and sizes.
 
@@ -55,6 +55,16 @@ struct ExpectedAdamW {
   std::map<std::string, ExpectedTensor> params;  // after the last step
 };
 
+/// By the format's names of the quantities.
+struct ExpectedStatistics {
+  using Rows = std::vector<std::vector<double>>;
+  std::map<std::string, std::vector<Rows>>
+      frequency;  // q, k_without_first, ...: [layer][head][d/2]
+  int contribution_layer = 0;
+  std::map<std::string, Rows> contribution;  // mean_abs, share: [H][d/2]
+  std::map<std::string, Rows> heads;         // diag, prev, ...: [layer][H]
+};
+
 struct Expected {
   std::optional<Batch> batch;  // targets may be empty
   std::optional<ExpectedPosition> position;
@@ -66,8 +76,8 @@ struct Expected {
   std::optional<ExpectedGradient> gradient;
   std::optional<ExpectedAccumulation> accumulation;
   std::optional<ExpectedAdamW> adamw;
-  std::vector<std::string> statistics;  // parts of section 7 that are there
-  std::vector<std::string> unknown;     // parts that the format doesn't have
+  ExpectedStatistics statistics;
+  std::vector<std::string> unknown;  // parts that the format doesn't have
 };
 
 /// NOT_FOUND; INVALID_ARGUMENT with the path of what is malformed.

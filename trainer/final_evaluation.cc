@@ -14,22 +14,31 @@ namespace {
 class FinalEvaluation {
  public:
   FinalEvaluation(const JobConfig& config, int micro_batch, int64_t tokens, const Ranks& ranks,
-                  Backend* backend, Model* trained, const PointSink& point)
+                  Backend* backend, Model* trained, const PointSink& point,
+                  std::vector<DocumentLosses>* documents)
       : config_(config),
         micro_batch_(micro_batch),
         tokens_(tokens),
         ranks_(ranks),
         backend_(backend),
         trained_(trained),
-        point_(point) {}
+        point_(point),
+        documents_(documents) {}
 
   Status AtTrainingContext(const std::vector<ValidationSet>& sets) {
     const int context = config_.data.context;
     const auto& contexts = config_.evaluate.contexts;
     const bool named = std::find(contexts.begin(), contexts.end(), context) != contexts.end();
     for (const ValidationSet& set : sets) {
-      GYRE_ASSIGN_OR_RETURN(const Losses losses, Evaluate(*set.windows, micro_batch_, trained_));
+      const int64_t groups = std::min(set.windows->documents(), kMaxDocumentLosses);
+      GYRE_ASSIGN_OR_RETURN(const Losses losses,
+                            Evaluate(*set.windows, micro_batch_, trained_, groups));
       Report(set, losses, context, "");
+      DocumentLosses& documents = documents_->emplace_back(DocumentLosses{set.name, {}, {}});
+      for (const LossSum& group : losses.buckets.groups) {
+        documents.targets.push_back(group.targets);
+        documents.nats.push_back(group.nats);
+      }
       if (named) ReportContext(set, *set.windows, losses, context);
     }
     return OkStatus();
@@ -40,7 +49,7 @@ class FinalEvaluation {
     GYRE_ASSIGN_OR_RETURN(const auto model, ModelFor(context, rows));
     for (const ValidationSet& set : sets) {
       GYRE_ASSIGN_OR_RETURN(const Windows windows, Windows::Create(set.dataset.get(), context));
-      GYRE_ASSIGN_OR_RETURN(const Losses losses, Evaluate(windows, rows, model.get()));
+      GYRE_ASSIGN_OR_RETURN(const Losses losses, Evaluate(windows, rows, model.get(), 0));
       ReportContext(set, windows, losses, context);
     }
     return OkStatus();
@@ -52,8 +61,8 @@ class FinalEvaluation {
     LossBuckets buckets;
   };
 
-  Result<Losses> Evaluate(const Windows& windows, int rows, Model* model) const {
-    Losses losses{{}, {config_.evaluate.positions, config_.evaluate.document_lengths}};
+  Result<Losses> Evaluate(const Windows& windows, int rows, Model* model, int64_t groups) const {
+    Losses losses{{}, {config_.evaluate.positions, config_.evaluate.document_lengths, groups}};
     GYRE_ASSIGN_OR_RETURN(
         losses.whole, EvaluateLoss(windows, windows.count(), rows, model, &losses.buckets, ranks_));
     return losses;
@@ -124,14 +133,16 @@ class FinalEvaluation {
   Backend* const backend_;
   Model* const trained_;
   const PointSink& point_;
+  std::vector<DocumentLosses>* const documents_;
 };
 
 }  // namespace
 
 Status EvaluateAtTheEnd(const JobConfig& config, int micro_batch, int64_t tokens,
                         const std::vector<ValidationSet>& sets, const Ranks& ranks,
-                        Backend* backend, Model* model, const PointSink& point) {
-  FinalEvaluation evaluation(config, micro_batch, tokens, ranks, backend, model, point);
+                        Backend* backend, Model* model, const PointSink& point,
+                        std::vector<DocumentLosses>* documents) {
+  FinalEvaluation evaluation(config, micro_batch, tokens, ranks, backend, model, point, documents);
   GYRE_RETURN_IF_ERROR(evaluation.AtTrainingContext(sets));
   for (const int context : config.evaluate.contexts) {
     if (context == config.data.context) continue;

@@ -21,26 +21,24 @@
 
 #include "base/status.h"
 #include "trainer/config/job_config.h"
-#include "trainer/data/windows.h"
+#include "trainer/job_data.h"
 #include "trainer/model/model.h"
 #include "trainer/ranks.h"
+#include "trainer/statistics/record.h"
 
 namespace gyre {
-
-struct ValidationSet {
-  std::string name;
-  std::unique_ptr<Dataset> dataset;
-  std::unique_ptr<Windows> windows;  // of data.context
-};
 
 using PointSink = std::function<void(const std::string& metric, double value)>;
 
 /// `model` has the weights to evaluate, after `tokens`, and room for micro_batch rows of
 /// data.context. Another context C gets a model of its own for forward passes alone, of as many
 /// rows as keep within that number of tokens, and at least one; the encoding in force is resolved
-/// for C. All ranks get all points.
+/// for C. All ranks get all points. `documents` gets the losses of each set's documents at
+/// data.context; of a set of more than kMaxDocumentLosses, of that many groups of neighbours.
+inline constexpr int64_t kMaxDocumentLosses = 4096;
 Status EvaluateAtTheEnd(const JobConfig& config, int micro_batch, int64_t tokens,
                         const std::vector<ValidationSet>& sets, const Ranks& ranks,
-                        Backend* backend, Model* model, const PointSink& point);
+                        Backend* backend, Model* model, const PointSink& point,
+                        std::vector<DocumentLosses>* documents);
 
 }  // namespace gyre

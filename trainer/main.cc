@@ -21,8 +21,9 @@ struct Command {
 constexpr Command kCommands[] = {
     {"train",
      "JOB.json [--home DIR] [--resume HASH] [--threads N] [--backend cpu|reference] "
-     "[--rank R --world W --rendezvous DIR]",
-     "train one job, printing its points; in W processes at once, each with a rank from 0 to W-1 "
+     "[--statistics FILE] [--rank R --world W --rendezvous DIR]",
+     "train one job, printing its points, and adding each record of its statistics to FILE as a "
+     "line of JSON;\n      in W processes at once, each with a rank from 0 to W-1 "
      "of its own\n      and the same folder DIR, new for each start, in which they find each "
      "other:\n"
      "        gyre-trainer train JOB.json --rank 0 --world 2 --rendezvous /tmp/ranks-1 &\n"

@@ -26,9 +26,21 @@ bool ReachesMultiple(int64_t step, int64_t batch_tokens, int64_t every) {
   return tokens / every > (tokens - batch_tokens) / every;
 }
 
+namespace {
+
+bool ComesUpAt(const TrainConfig& train, int64_t every, int64_t step) {
+  return step == 0 || step == TotalSteps(train) || ReachesMultiple(step, train.batch_tokens, every);
+}
+
+}  // namespace
+
 bool EvaluatesAt(const JobConfig& config, int64_t step) {
-  return step == 0 || step == TotalSteps(config.train) ||
-         ReachesMultiple(step, config.train.batch_tokens, config.evaluate.every);
+  return ComesUpAt(config.train, config.evaluate.every, step);
+}
+
+bool CollectsAt(const JobConfig& config, int64_t step) {
+  return !config.statistics.collect.empty() &&
+         ComesUpAt(config.train, config.statistics.every, step);
 }
 
 bool CheckpointsAt(const TrainConfig& train, int64_t step) {

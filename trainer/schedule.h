@@ -20,6 +20,9 @@ bool ReachesMultiple(int64_t step, int64_t batch_tokens, int64_t every);
 /// Evaluated at 0, at each first step whose tokens reach k * evaluate.every, and at the last.
 bool EvaluatesAt(const JobConfig& config, int64_t step);
 
+/// Statistics likewise, by statistics.every; never where nothing is collected.
+bool CollectsAt(const JobConfig& config, int64_t step);
+
 /// A checkpoint to resume from after `step`; not at the last, after which there is nothing to
 /// resume.
 bool CheckpointsAt(const TrainConfig& train, int64_t step);

@@ -28,6 +28,7 @@ struct Tolerances {
   std::vector<double> adamw_gradient_norm = {2e-4};
   double adamw_norm = 2e-4;
   double adamw_entries = 1e-4;  // absolute
+  double statistics = 2e-4;
 };
 
 inline Tolerances TolerancesOf(Precision precision) {
@@ -43,7 +44,8 @@ inline Tolerances TolerancesOf(Precision precision) {
           .adamw_loss = {5e-3, 3e-2, 8e-2, 0.15},
           .adamw_gradient_norm = {1e-2, 0.1, 0.3},
           .adamw_norm = 1e-2,
-          .adamw_entries = 1.5e-2};
+          .adamw_entries = 1.5e-2,
+          .statistics = 2e-2};
 }
 
 }  // namespace gyre

@@ -16,10 +16,10 @@
 #include "base/machine.h"
 #include "trainer/backend/create_backend.h"
 #include "trainer/checkpoint.h"
-#include "trainer/data/batches.h"
-#include "trainer/data/windows.h"
+#include "trainer/collect_statistics.h"
 #include "trainer/evaluation.h"
 #include "trainer/final_evaluation.h"
+#include "trainer/job_data.h"
 #include "trainer/model/memory_estimate.h"
 #include "trainer/model/model.h"
 #include "trainer/peak_memory.h"
@@ -50,17 +50,6 @@ Status CheckJob(const TrainerJob& job) {
   }
   if (job.validation_datasets.empty()) return InvalidArgument("the job has no validation set");
   return OkStatus();
-}
-
-Result<std::unique_ptr<Dataset>> OpenDataset(const std::filesystem::path& home,
-                                             const std::string& hash, const ModelConfig& model) {
-  GYRE_ASSIGN_OR_RETURN(Dataset dataset, Dataset::Open(home, hash));
-  if (dataset.info().vocab_size > model.vocab_size) {
-    return InvalidArgument("model.vocab_size is " + std::to_string(model.vocab_size) +
-                           ", and the data set " + dataset.info().name + " needs " +
-                           std::to_string(dataset.info().vocab_size));
-  }
-  return std::make_unique<Dataset>(std::move(dataset));
 }
 
 // What somebody has asked for between two steps.
@@ -104,7 +93,6 @@ class Run {
   void SayFingerprint() const;
   int MicroBatch() const;
   Status CheckRoom() const;
-  Status OpenData();
   Status CreateModel();
   Status SwitchPositions();
   Status Start();
@@ -115,6 +103,7 @@ class Run {
   Status Confirm(const Update& update) const;
   Status Report(const Update& update);
   Status Sample();
+  Status Collect();
   Status Checkpoint();
   Result<bool> SaveWeights();
   Result<bool> TryWrite(bool weights_only);
@@ -136,9 +125,7 @@ class Run {
   const Ranks ranks_;
   Wishes agreed_;  // by the ranks, in the last update
   std::string key_;
-  std::vector<std::unique_ptr<Dataset>> train_;
-  std::unique_ptr<Batches> batches_;
-  std::vector<ValidationSet> validation_;
+  JobData data_;
   Precision precision_ = Precision::kFloat32;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Model> model_;
@@ -157,7 +144,7 @@ Result<std::unique_ptr<Run>> Run::Create(const TrainerJob& job, const TrainOptio
   run->key_ = job.key.empty() ? "unnamed-" + Sha256Hex(ToJson(job).dump()) : job.key;
   GYRE_RETURN_IF_ERROR(run->ChoosePrecision());
   GYRE_RETURN_IF_ERROR(run->CheckRoom());
-  GYRE_RETURN_IF_ERROR(run->OpenData());
+  GYRE_ASSIGN_OR_RETURN(run->data_, OpenJobData(job, options.home));
   tried->rows = run->MicroBatch();
   GYRE_RETURN_IF_ERROR(run->CreateModel());
   run->SayFingerprint();
@@ -204,28 +191,6 @@ Status Run::CheckRoom() const {
   return CheckMemory(EstimateMemory(config, options_.threads), AvailableMemoryBytes());
 }
 
-Status Run::OpenData() {
-  const JobConfig& config = job_.config;
-  std::vector<WeightedText> texts;
-  for (const TrainText& text : job_.train_datasets) {
-    GYRE_ASSIGN_OR_RETURN(auto dataset, OpenDataset(options_.home, text.hash, config.model));
-    texts.push_back({dataset.get(), text.weight});
-    train_.push_back(std::move(dataset));
-  }
-  GYRE_ASSIGN_OR_RETURN(Batches batches,
-                        Batches::Create(texts, config.data.context, config.data.packing,
-                                        config.train.batch_tokens, job_.seed));
-  batches_ = std::make_unique<Batches>(std::move(batches));
-  for (const auto& [name, hash] : job_.validation_datasets) {
-    ValidationSet set{name, nullptr, nullptr};
-    GYRE_ASSIGN_OR_RETURN(set.dataset, OpenDataset(options_.home, hash, config.model));
-    GYRE_ASSIGN_OR_RETURN(Windows windows, Windows::Create(set.dataset.get(), config.data.context));
-    set.windows = std::make_unique<Windows>(std::move(windows));
-    validation_.push_back(std::move(set));
-  }
-  return OkStatus();
-}
-
 Status Run::CreateModel() {
   const JobConfig& config = job_.config;
   micro_batch_ = MicroBatch();
@@ -249,12 +214,14 @@ Status Run::SwitchPositions() {
   return model_->SetPositions(positions);
 }
 
-// Weights, and the points of step 0 unless an earlier attempt has reported them.
+// Weights, and what step 0 says unless an earlier attempt has reported it.
 Status Run::Start() {
   started_ = last_progress_ = Clock::Real().Now();
   GYRE_RETURN_IF_ERROR(StartWeights());
   if (most_rows_ > 0) Point("train/micro_batch", micro_batch_);
-  return options_.resume_from.empty() ? Sample() : SwitchPositions();
+  if (!options_.resume_from.empty()) return SwitchPositions();
+  GYRE_RETURN_IF_ERROR(Sample());
+  return Collect();
 }
 
 Status Run::StartWeights() {
@@ -299,11 +266,11 @@ Result<Update> Run::UpdateOnce() {
   GYRE_RETURN_IF_ERROR(model_->ZeroGradients());
   double nats = 0;
   int64_t targets = 0;
-  const Ranks::Share share = ranks_.ShareOf(batches_->rows_per_step());
+  const Ranks::Share share = ranks_.ShareOf(data_.batches->rows_per_step());
   const auto end = static_cast<int>(share.end);
   for (auto row = static_cast<int>(share.begin); row < end; row += micro_batch_) {
     const int rows = std::min(micro_batch_, end - row);
-    GYRE_RETURN_IF_ERROR(batches_->Fill(step_, row, rows, &batch_));
+    GYRE_RETURN_IF_ERROR(data_.batches->Fill(step_, row, rows, &batch_));
     GYRE_ASSIGN_OR_RETURN(const double sum, model_->ForwardBackward(batch_));
     nats += sum;
     targets += std::count_if(batch_.targets.begin(), batch_.targets.end(),
@@ -325,8 +292,9 @@ Result<Update> Run::UpdateOnce() {
 // A rank that dies while devices add up gradients leaves the others with numbers that are worth
 // nothing: before anything that comes of them is said or kept, all ranks meet again.
 Status Run::Confirm(const Update& update) const {
-  const bool matters = EvaluatesAt(job_.config, step_) || CheckpointsAt(job_.config.train, step_) ||
-                       agreed_.stop || agreed_.checkpoint || !update.finite();
+  const bool matters = EvaluatesAt(job_.config, step_) || CollectsAt(job_.config, step_) ||
+                       CheckpointsAt(job_.config.train, step_) || agreed_.stop ||
+                       agreed_.checkpoint || !update.finite();
   if (ranks_.alone() || !matters) return OkStatus();
   double here = 1;
   return ranks_.Sum({&here, 1});
@@ -341,17 +309,28 @@ Status Run::Report(const Update& update) {
   if (std::isfinite(update.loss) && (evaluates || !update.finite())) {
     Point("train/gradient_norm", update.gradient_norm);
   }
-  return evaluates && update.finite() ? Sample() : OkStatus();
+  if (!update.finite()) return OkStatus();
+  if (evaluates) GYRE_RETURN_IF_ERROR(Sample());
+  return Collect();
 }
 
 Status Run::Sample() {
-  for (const ValidationSet& set : validation_) {
+  for (const ValidationSet& set : data_.validation) {
     const int64_t sample = set.windows->SampleCount(job_.config.evaluate.tokens);
     GYRE_ASSIGN_OR_RETURN(const LossSum sum,
                           EvaluateLoss(*set.windows, sample, micro_batch_, model_.get(),
                                        /*buckets=*/nullptr, ranks_));
     Point(set.name + "/loss_sample", sum.nats / static_cast<double>(sum.targets));
   }
+  return OkStatus();
+}
+
+Status Run::Collect() {
+  if (!CollectsAt(job_.config, step_)) return OkStatus();
+  GYRE_ASSIGN_OR_RETURN(const StatisticsRecord record,
+                        CollectStatistics(job_.config, step_, *data_.validation.front().windows,
+                                          micro_batch_, ranks_, model_.get()));
+  if (ranks_.speaks()) observer_->OnStatistics(record);
   return OkStatus();
 }
 
@@ -437,9 +416,12 @@ Result<TrainOutcome> Run::Train() {
     if (!update.finite()) return Diverged();
     if (CheckpointsAt(job_.config.train, step_)) GYRE_RETURN_IF_ERROR(Checkpoint());
   }
+  StatisticsRecord documents{.step = step_, .tokens = tokens()};
   GYRE_RETURN_IF_ERROR(EvaluateAtTheEnd(
-      job_.config, micro_batch_, tokens(), validation_, ranks_, backend_.get(), model_.get(),
-      [this](const std::string& metric, double value) { Point(metric, value); }));
+      job_.config, micro_batch_, tokens(), data_.validation, ranks_, backend_.get(), model_.get(),
+      [this](const std::string& metric, double value) { Point(metric, value); },
+      &documents.document_losses));
+  if (ranks_.speaks()) observer_->OnStatistics(documents);
   GYRE_ASSIGN_OR_RETURN(const bool saved, SaveWeights());
   return saved ? Outcome() : Stopped();
 }

@@ -14,7 +14,8 @@
 
 namespace gyre {
 
-class Communicator;  // trainer/collective/communicator.h
+class Communicator;       // trainer/collective/communicator.h
+struct StatisticsRecord;  // trainer/statistics/record.h
 
 struct PointValue {
   std::string metric;
@@ -42,6 +43,7 @@ class TrainObserver {
   /// unless that is float32.
   virtual void OnStart(const Json& /*fingerprint*/) {}
   virtual void OnPoint(const PointValue& point) = 0;
+  virtual void OnStatistics(const StatisticsRecord& /*record*/) {}
   virtual void OnCheckpoint(const CheckpointInfo& checkpoint) = 0;
   virtual void OnProgress(const TrainProgress& progress) = 0;  // a few times a second at most
   /// A checkpoint could not be written for want of room: one in the middle is left out, the last
@@ -75,14 +77,16 @@ struct TrainOptions {
 };
 
 /// Trains the job to its budget. The same job gives the same points, bit for bit, however often it
-/// was stopped and resumed; a resumed attempt reports the points after its checkpoint. Points of
-/// step s come before the checkpoint of s.
+/// was stopped and resumed; a resumed attempt reports the points after its checkpoint. Points and
+/// statistics of step s come before the checkpoint of s.
 /// - train/loss: at the steps of ReportsLossAt (schedule.h), the batch of that update
 /// - train/learning_rate, train/gradient_norm: at the evaluated steps but 0
 /// - SET/loss_sample: at the evaluated steps
 /// - train/micro_batch: where the job goes on with half as many rows at a time for want of memory,
 ///   that many
 /// - at the end, from the whole sets: what final_evaluation.h lists
+/// Statistics: at the steps of CollectsAt (schedule.h) what config.statistics names; at the end, in
+/// a record of its own, the losses of documents.
 ///
 /// A damaged checkpoint is DATA_LOSS, one of another job FAILED_PRECONDITION; a missing data set
 /// NOT_FOUND; out of memory RESOURCE_EXHAUSTED. A full disk is waited out (OnDiskFull).

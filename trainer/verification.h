@@ -1,7 +1,7 @@
 #pragma once
 
 // The work of VerifyFolder, a method a section of the format. Position and forward are in
-// verify.cc, what trains is in verify_training.cc.
+// verify.cc, what trains is in verify_training.cc, statistics in verify_statistics.cc.
 
 #include <memory>
 #include <optional>
@@ -12,6 +12,7 @@
 #include "trainer/deviation.h"
 #include "trainer/expected.h"
 #include "trainer/model_folder.h"
+#include "trainer/statistics/record.h"
 #include "trainer/tolerances.h"
 #include "trainer/verify.h"
 
@@ -36,6 +37,10 @@ class Verification {
   Status CheckMeanOfMeans(const std::vector<Batch>& parts);
   Status CheckAdamW();
   Status CompareWeights(const Model& model);
+  Status CheckStatistics();
+  void CompareNorms(const StatisticsRecord& record);
+  void CompareContributions(const StatisticsRecord& record);
+  void CompareHeads(const StatisticsRecord& record);
   bool HasNoGradient(const std::string& name) const;
 
   bool has_targets() const { return expected_.batch && !expected_.batch->targets.empty(); }
@@ -53,6 +58,11 @@ class Verification {
   Backend* const backend_;
   VerifyReport report_;
 };
+
+/// Lists of different lengths deviate without bound: false.
+bool SameLength(size_t got, size_t want, const std::string& where, Deviation* deviation);
+/// "name[3]".
+std::string At(const std::string& name, size_t index);
 
 /// The rows of a batch that `rows` numbers. INVALID_ARGUMENT: no such row.
 Result<Batch> SelectRows(const Batch& batch, const std::vector<int>& rows);

@@ -2,8 +2,7 @@
 
 // Holds this build on this machine against numbers that somebody else computed: a folder with
 // config.json, model.safetensors and expected.json in the format of
-// tests/trainer/reference/README.md. Quantities and tolerances are those of its sections 4 to 6 and
-// 8.
+// tests/trainer/reference/README.md. Quantities and tolerances are those of its sections 4 to 8.
 
 #include <filesystem>
 #include <ostream>

@@ -44,6 +44,17 @@ class FinalEvaluationTest : public TemporaryHomeTest {
     return points;
   }
 
+  DocumentLosses Documents(const TrainerJob& job) {
+    TrainControl control;
+    RecordingObserver observer;
+    const auto outcome = Train(job, {home_, "", 1}, observer, control);
+    EXPECT_TRUE(outcome.ok()) << outcome.status();
+    EXPECT_EQ(observer.statistics.size(), 1u);
+    EXPECT_EQ(observer.statistics.back().step, 3);
+    EXPECT_EQ(observer.statistics.back().document_losses.size(), job.validation_datasets.size());
+    return observer.statistics.back().document_losses.at(0);
+  }
+
   // The loss of the last weights on whole windows of `length`, with positions resolved for that
   // length, by itself.
   double LossAt(const TrainerJob& job, int length) {
@@ -96,6 +107,45 @@ TEST_F(FinalEvaluationTest, EachContextHasItsOwnWindows) {
   EXPECT_EQ(points.at("held/full_windows@16"), 4 + 1);
   EXPECT_EQ(points.at("held/full_windows@64"), 1);
   EXPECT_EQ(points.at("held/full_windows@100"), 0);
+}
+
+TEST_F(FinalEvaluationTest, EachDocumentHasItsLoss) {
+  job_.validation_datasets["other"] = MakeDataset(home_, {"abc", "", "defghabcdefghabcdefgh"});
+  job_.config.evaluate.contexts = {5};
+  const Points points = End(job_);
+  const DocumentLosses held = Documents(job_);
+  EXPECT_EQ(held.set, "held");
+  EXPECT_THAT(held.targets, testing::ElementsAre(8, 70, 17));
+  double nats = 0;
+  for (const double value : held.nats) nats += value;
+  EXPECT_NEAR(nats / 95, points.at("held/loss"), 1e-12);
+
+  // One by one they are what the documents are by themselves.
+  TrainerJob alone = job_;
+  alone.validation_datasets = {{"alone", MakeDataset(home_, {"bcdefghabcdefghab"})}};
+  EXPECT_NEAR(Documents(alone).nats.at(0), held.nats[2], 1e-5);
+  alone.validation_datasets = {{"other", job_.validation_datasets.at("other")}};
+  const DocumentLosses other = Documents(alone);
+  EXPECT_THAT(other.targets, testing::ElementsAre(3, 0, 21));
+  EXPECT_EQ(other.nats[1], 0);
+}
+
+TEST_F(FinalEvaluationTest, VeryManyDocumentsArePutTogether) {
+  std::vector<std::string> documents;
+  for (int d = 0; d < 6000; ++d) documents.push_back(std::string(1 + d % 3, 'a'));
+  job_.validation_datasets = {{"many", MakeDataset(home_, documents)}};
+  job_.config.train.tokens = 3 * 64;
+  const DocumentLosses groups = Documents(job_);
+  ASSERT_EQ(groups.targets.size(), 4096u);
+  // Document d is in group d * 4096 / 6000.
+  EXPECT_EQ(groups.targets[0], 1 + 2);
+  EXPECT_EQ(groups.targets[1], 3);
+  EXPECT_EQ(groups.targets[2], 1 + 2);
+  EXPECT_EQ(groups.targets[3], 3);
+  EXPECT_EQ(groups.targets[4095], 3);
+  int64_t sum = 0;
+  for (const int64_t targets : groups.targets) sum += targets;
+  EXPECT_EQ(sum, 12000);
 }
 
 TEST_F(FinalEvaluationTest, DynamicScalingIsResolvedForEachContext) {

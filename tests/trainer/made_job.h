@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/trainer/data/made_dataset.h"
+#include "trainer/statistics/record.h"
 #include "trainer/trainer.h"
 
 namespace gyre {
@@ -51,6 +52,7 @@ class RecordingObserver : public TrainObserver {
     points.push_back(point);
     if (on_point) on_point(point);
   }
+  void OnStatistics(const StatisticsRecord& record) override { statistics.push_back(record); }
   void OnCheckpoint(const CheckpointInfo& checkpoint) override {
     checkpoints.push_back(checkpoint);
   }
@@ -66,6 +68,7 @@ class RecordingObserver : public TrainObserver {
   }
 
   std::vector<PointValue> points;
+  std::vector<StatisticsRecord> statistics;
   std::vector<CheckpointInfo> checkpoints;
   std::function<void(const PointValue&)> on_point;
 };

@@ -89,6 +89,33 @@ TEST_F(RanksTest, AsManyAsThereAreTheyAgree) {
   }
 }
 
+// 5 windows, shared out as 2, 2, 1, and as 1, 1, 1, 1, 1, 0.
+TEST_F(RanksTest, StatisticsAreOfTheWindowsOfAllRanks) {
+  TrainerJob job = Job();
+  job.config.train.tokens = 3 * 64;
+  job.validation_datasets["held"] =
+      MakeDataset(home_, {"defghabcabcdefghdd", "abcdef", "bcdefghabcdefghabcd"});
+  job.config.statistics = {
+      .every = 64, .sequences = 16, .collect = {kFrequencyNorms, kLogitShares, kHeadScores}};
+  const auto flat = [](const RankRun& run) {
+    Json all = Json::array();
+    for (const StatisticsRecord& record : run.observer.statistics) all.push_back(ToJson(record));
+    return all.flatten();
+  };
+  const Json one = flat(*Train(job, 1)[0]);
+  for (const int ranks : {3, 6}) {
+    const Runs runs = Train(job, ranks);
+    const Json several = flat(*runs[0]);
+    ASSERT_EQ(several.size(), one.size());
+    for (const auto& [key, value] : one.items()) {
+      if (!value.is_number()) continue;
+      const double want = value.get<double>();
+      EXPECT_NEAR(several[key].get<double>(), want, 1e-4 * std::max(0.01, std::abs(want))) << key;
+    }
+    EXPECT_TRUE(runs[1]->observer.statistics.empty());
+  }
+}
+
 TEST_F(RanksTest, InTheReferenceTheyAgreeToo) {
   TrainerJob job = Job();
   job.config.train.tokens = 5 * 64;

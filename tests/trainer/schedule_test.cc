@@ -83,6 +83,20 @@ TEST(ScheduleTest, EvaluatesAtZeroAtEachMultipleReachedAndAtTheLast) {
   EXPECT_THAT(evaluated(), ElementsAre(0, 15));
 }
 
+TEST(ScheduleTest, StatisticsComeLikewiseWhereAnythingIsCollected) {
+  JobConfig config;
+  config.train = Config(100, 7, 0);  // 15 steps
+  config.statistics.every = 20;
+  const auto collected = [&] {
+    return StepsWhere(15, [&](int64_t s) { return CollectsAt(config, s); });
+  };
+  EXPECT_THAT(collected(), ElementsAre());
+  config.statistics.collect = {kHeadScores};
+  EXPECT_THAT(collected(), ElementsAre(0, 3, 6, 9, 12, 15));
+  config.statistics.every = 1000;
+  EXPECT_THAT(collected(), ElementsAre(0, 15));
+}
+
 TEST(ScheduleTest, NoCheckpointToResumeFromAfterTheLastStep) {
   TrainConfig train = Config(100, 10, 0);
   train.checkpoint_every = 50;

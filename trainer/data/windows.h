@@ -7,6 +7,7 @@
 // drawn. Immutable.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/status.h"
@@ -34,9 +35,22 @@ class Windows {
   /// in.
   int64_t DocumentLength(int64_t sample, int64_t i) const;
 
+  /// What statistics are computed from, in the order of the set: `most` evenly spaced ones of the
+  /// full windows; where fewer are full, the longest windows, of equally long ones the first.
+  std::vector<int64_t> ForStatistics(int64_t most) const;
+  /// Tokens of a window, 1 .. context.
+  int LengthOf(int64_t window) const { return PieceOf(window).length; }
+
+  /// Documents of the set, also those without text.
+  int64_t documents() const { return static_cast<int64_t>(first_window_.size()) - 1; }
+  /// The one that window i of `sample` evenly spaced ones lies in.
+  int64_t DocumentOf(int64_t sample, int64_t i) const;
+
   /// Rows first .. first + rows-1 of `sample` evenly spaced windows (sample = count() is all of
   /// them) as one batch, as long as the longest of them. DATA_LOSS: a token outside the vocabulary.
   Status Fill(int64_t sample, int64_t first, int rows, Batch* batch) const;
+  /// These windows as the rows of one batch.
+  Status Fill(std::span<const int64_t> windows, Batch* batch) const;
 
  private:
   struct Piece {
@@ -48,7 +62,7 @@ class Windows {
     int64_t start = 0, end = 0;  // in the data set
   };
   Windows(const Dataset* dataset, int context) : dataset_(dataset), context_(context) {}
-  size_t DocumentOf(int64_t window) const;
+  size_t DocumentWith(int64_t window) const;
   Text TextOf(size_t document) const;
   Piece PieceOf(int64_t window) const;
   int64_t WindowAt(int64_t sample, int64_t i) const;

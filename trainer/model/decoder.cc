@@ -65,12 +65,14 @@ Decoder::Decoder(const ModelConfig& config, Backend* backend, int max_rows, int 
       kept_(kept) {}
 
 Decoder::~Decoder() {
-  for (const Reals place :
-       {weights_, gradients_, first_moments_, second_moments_, tables_, activations_.memory}) {
+  for (const Reals place : {weights_, gradients_, first_moments_, second_moments_, tables_,
+                            statistics_, activations_.memory}) {
     if (place) backend_->Free(place);
   }
   if (activations_.narrow_memory) backend_->Free(activations_.narrow_memory);
-  if (ids_memory_) backend_->Free(ids_memory_);
+  for (const Ints place : {ids_memory_, pairs_, lengths_}) {
+    if (place) backend_->Free(place);
+  }
 }
 
 Status Decoder::Allocate() {
@@ -87,9 +89,9 @@ Status Decoder::Allocate() {
   targets_ = ids_memory_.At(tokens);
   document_starts_ = ids_memory_.At(2 * tokens);
   host_nll_.resize(static_cast<size_t>(tokens));
-  const int64_t layer_size = TableSize() * 2 + config_.num_attention_heads;
   GYRE_RETURN_IF_ERROR(
-      ToStatus(backend_->Allocate(layer_size * config_.num_hidden_layers, &tables_)));
+      ToStatus(backend_->Allocate(LayerTableSize() * config_.num_hidden_layers, &tables_)));
+  GYRE_RETURN_IF_ERROR(AllocateStatistics());
   // Last: a model that cannot fit fails at its weights, before anything is touched.
   return ToStatus(backend_->Reserve(
       {tokens, max_length_, config_.hidden_size, config_.intermediate_size, config_.vocab_size,
@@ -98,18 +100,24 @@ Status Decoder::Allocate() {
 
 Status Decoder::SetPositions(const std::vector<LayerPosition>& positions) {
   GYRE_RETURN_IF_ERROR(CheckPositions(positions));
-  const int64_t table = TableSize(), layer_size = 2 * table + config_.num_attention_heads;
+  const int64_t table = TableSize();
   layers_.clear();
   for (size_t l = 0; l < positions.size(); ++l) {
     const RotationPlan plan = PlanRotation(positions[l].rotation, max_length_);
-    const Reals at = tables_.At(static_cast<int64_t>(l) * layer_size);
-    LayerTables layer{{at, at.At(table), config_.head_dim / 2, plan.runs}, {}, positions[l].window};
+    const auto number = static_cast<int64_t>(l);
+    const Reals at = tables_.At(number * LayerTableSize());
+    LayerTables layer{.rotation = {at, at.At(table), config_.head_dim / 2, plan.runs},
+                      .alibi_slopes = {},
+                      .window = positions[l].window,
+                      .pairs = pairs_.At(number * config_.head_dim),
+                      .amplitudes = at.At(2 * table + config_.num_attention_heads)};
     backend_->Write(layer.rotation.cosine, plan.cosine);
     backend_->Write(layer.rotation.sine, plan.sine);
     if (!positions[l].alibi_slopes.empty()) {
       layer.alibi_slopes = at.At(2 * table);
       backend_->Write(layer.alibi_slopes, positions[l].alibi_slopes);
     }
+    WriteStatisticsTables(positions[l].rotation, layer);
     layers_.push_back(std::move(layer));
   }
   return OkStatus();

@@ -2,6 +2,7 @@
 
 // The Model: order of operations over a ParameterLayout and Activations.
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -30,6 +31,9 @@ class Decoder : public Model {
   Status SumGradients(Communicator& ranks) override;
   Status Evaluate(const Batch& batch, std::span<float> nll) override;
   Result<ForwardTrace> Trace(const Batch& batch, std::span<const int> places) override;
+  Status CollectAttention(const Batch& batch, std::span<const int32_t> lengths,
+                          std::vector<AttentionSums>* sums) override;
+  Result<std::vector<AttentionTrace>> TraceAttention(const Batch& batch) override;
   Result<double> OptimizerStep(const OptimizerConfig& optimizer, double lr, int64_t step,
                                int64_t target_count) override;
 
@@ -39,6 +43,8 @@ class Decoder : public Model {
     RotationTable rotation;
     Reals alibi_slopes;
     int window = 0;
+    Ints pairs;        // as AttentionStatistics has them
+    Reals amplitudes;  // likewise
   };
   // The operations of one layer for the batch at hand: built anew for each, a few structs of
   // numbers.
@@ -51,6 +57,7 @@ class Decoder : public Model {
 
   Decoder(const ModelConfig& config, Backend* backend, int max_rows, int max_length, Kept kept);
   Status Allocate();
+  Status AllocateStatistics();
   Status CheckPositions(const std::vector<LayerPosition>& positions) const;
   Status Locate(TensorKind kind, const std::string& name, size_t values, Reals* place) const;
   Status CheckBatch(const Batch& batch) const;
@@ -59,6 +66,10 @@ class Decoder : public Model {
 
   // Numbers in a layer's table of cosines.
   int64_t TableSize() const { return int64_t{max_length_} * (config_.head_dim / 2); }
+  // Of everything that a layer has in tables_: cosines, sines, slopes, amplitudes.
+  int64_t LayerTableSize() const {
+    return 2 * TableSize() + config_.num_attention_heads + config_.head_dim / 2;
+  }
   bool gemma() const { return config_.model_type == "gemma"; }
   NormKind norm() const { return {config_.rms_norm_eps, gemma()}; }
   Embedding EmbeddingOp() const;
@@ -67,6 +78,14 @@ class Decoder : public Model {
   void SetAttentionOps(size_t layer, const LayerActivations& own, LayerOps* ops) const;
   Norm FinalNormOp() const;
   LinearCrossEntropy LossOp() const;
+
+  // Numbers of AttentionStatistics for a row of a batch.
+  int64_t StatisticsSize() const;
+  AttentionStatistics StatisticsOp(size_t layer, const Attention& attention) const;
+  void WriteStatisticsTables(const Rotation& rotation, const LayerTables& layer);
+  void AddSums(size_t layer, std::span<const int32_t> lengths, AttentionSums* sums) const;
+  // Through all layers as far as their attention, and `look` at each.
+  Status ForwardAttention(const std::function<Status(size_t, const Attention&)>& look) const;
 
   void ForwardEmbedding() const;
   void ForwardLayer(const LayerOps& ops) const;
@@ -83,6 +102,9 @@ class Decoder : public Model {
   bool state_is_zero_ = true;  // gradients and moments: nothing was ever added to them
   Reals tables_;               // rotations and slopes of all layers
   std::vector<LayerTables> layers_;
+  Ints pairs_, lengths_;  // of all layers; of the rows at hand
+  Reals statistics_;      // of one layer: read before the next one writes it
+  std::vector<double> host_statistics_;
   Activations activations_;
   Ints ids_memory_, ids_, targets_, document_starts_;
   std::vector<double> host_nll_;

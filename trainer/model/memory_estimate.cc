@@ -62,11 +62,19 @@ int64_t MicroBatch(const JobConfig& config) {
   return micro > 0 ? std::min(micro, rows) : rows;
 }
 
-/// Angles of the rotations, and those of one layer in double precision on the way there; token ids,
-/// losses.
+/// What a layer's statistics take in the backend and on the host (decoder_statistics.cc).
+int64_t StatisticsBytes(const ModelConfig& model, int64_t rows) {
+  const int64_t heads = model.num_attention_heads, kv_heads = model.num_key_value_heads;
+  const int64_t row = (2 * heads + 2 * kv_heads) * model.head_dim + heads * HeadScore::kCount;
+  return rows * row * (kFloat + static_cast<int64_t>(sizeof(double)));
+}
+
+/// Angles of the rotations, pairs and amplitudes, and the angles of one layer in double precision
+/// on the way there; token ids, losses, statistics.
 int64_t TableBytes(const ModelConfig& model, int64_t context, int64_t tokens) {
-  const int64_t layer = context * model.head_dim + model.num_attention_heads;
-  return model.num_hidden_layers * layer * kFloat +
+  const int64_t layer = context * model.head_dim + model.num_attention_heads + 2 * model.head_dim;
+  const int64_t rows = tokens / std::max<int64_t>(context, 1);
+  return model.num_hidden_layers * layer * kFloat + StatisticsBytes(model, rows) +
          context * model.head_dim * static_cast<int64_t>(sizeof(double)) +
          tokens * (3 * static_cast<int64_t>(sizeof(int32_t)) + sizeof(double) + sizeof(float));
 }

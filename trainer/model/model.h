@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "trainer/backend/backend.h"
 #include "trainer/config/job_config.h"
+#include "trainer/model/attention_sums.h"
 #include "trainer/model/batch.h"
 #include "trainer/position/rotation.h"
 
@@ -75,6 +76,13 @@ class Model {
   virtual Status Evaluate(const Batch& batch, std::span<float> nll) = 0;
   /// Forward only, looking inside; logits at `places`, each b * T + t.
   virtual Result<ForwardTrace> Trace(const Batch& batch, std::span<const int> places) = 0;
+  /// Forward only: adds to `sums`, one a layer, what the heads did with the first lengths[row]
+  /// tokens of each row, 0 .. T; the others are padding. Empty sums begin at 0. INVALID_ARGUMENT:
+  /// the rows are cut into documents.
+  virtual Status CollectAttention(const Batch& batch, std::span<const int32_t> lengths,
+                                  std::vector<AttentionSums>* sums) = 0;
+  /// Forward only, of one row: what its tokens were, for each layer.
+  virtual Result<std::vector<AttentionTrace>> TraceAttention(const Batch& batch) = 0;
   /// Divides the accumulated gradient by `target_count`, clips, updates. `step` counts from 1.
   /// Returns the gradient's 2-norm before clipping.
   virtual Result<double> OptimizerStep(const OptimizerConfig& optimizer, double lr, int64_t step,
