@@ -92,14 +92,15 @@ TYPED_TEST(KernelsTest, Normalize) {
         const NormCase norm(n, n % 2 == 1, size);
         const Guarded<float> x = norm.x, weight = norm.weight;
         Guarded<TypeParam> y(3 * n), again(3 * n);
-        Guarded<float> inverse_rms(3);
+        Guarded<float> inverse_rms(3), dy(3 * n), dx(3 * n), d_weight(n);
         kernels.normalize(norm.op, y.data(), inverse_rms.data());
         for (int64_t i = 0; i < 3 * n; ++i) {
           const double inverse = norm.InverseRms(i / n), want = norm.Gain(i % n) * x[i] * inverse;
           ExpectNear<float>(inverse_rms[i / n], inverse, 1e-6 * inverse, "inverse_rms");
           ExpectNear<TypeParam>(y[i], want, 1e-6 * std::abs(want), "y");
         }
-        kernels.normalize_again(norm.op, inverse_rms.data(), again.data());
+        kernels.normalize_backward_add(norm.op, inverse_rms.data(), dy.data(), dx.data(),
+                                       d_weight.data(), again.data());
         EXPECT_EQ(again, y);
         // GeeeekExplorer/nano-vllm#170: normalizing destroyed what it read.
         EXPECT_EQ(norm.x, x);
@@ -133,8 +134,8 @@ TEST(NormalizeTest, Backward) {
       d_weight.Fill([](int64_t c) { return c; });
       d_weight_again.Fill([](int64_t c) { return c; });
       const Guarded<float> x = norm.x;
-      kernels->normalize_backward_add(norm.op, inverse_rms.data(), dy.data(), added.data(),
-                                      d_weight.data());
+      kernels->to_float.normalize_backward_add(norm.op, inverse_rms.data(), dy.data(), added.data(),
+                                               d_weight.data(), y.data());
       kernels->normalize_backward_assign(norm.op, inverse_rms.data(), assigned.data(),
                                          assigned.data(), d_weight_again.data());
       EXPECT_EQ(d_weight, d_weight_again);
@@ -213,6 +214,10 @@ TYPED_TEST(KernelsTest, Rotation) {
       kernels.rotate(op, destroyed.data(), y.data());
       kernels.rotate_back(op, dy.data(), dx.data());
       EXPECT_EQ(dy, before);
+      Guarded<TypeParam> in_place = dy, rounded_dx(numbers);
+      kernels.rotate_back_in_place(op, in_place.data());
+      kernels.narrow(dx.data(), numbers, rounded_dx.data());
+      EXPECT_EQ(in_place, rounded_dx);
 
       std::vector<double> want(static_cast<size_t>(numbers)), want_back(want);
       for (int64_t i = 0; i < numbers; ++i) {

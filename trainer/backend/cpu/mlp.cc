@@ -77,11 +77,10 @@ void MlpBackward(NarrowDevice<Narrow>& device, const Mlp& op, const MlpGradients
                                         d_gate_up, activated);
         d_down.LeaveX(mine, activated);
         d_weight.LeaveDy(mine, d_gate_up);
-        device.narrow.normalize_again(Normed(op, rows), inverse_rms, normed);
-        d_weight.LeaveX(mine, normed);
         MultiplyRows(device, rows.size(), d_gate_up, weight, d_normed);
-        device.kernels.normalize_backward_add(Normed(op, rows), inverse_rms, d_normed, d_residual,
-                                              scratch.sums.Of(thread));
+        device.narrow.normalize_backward_add(Normed(op, rows), inverse_rms, d_normed, d_residual,
+                                             scratch.sums.Of(thread), normed);
+        d_weight.LeaveX(mine, normed);
       },
       [&](Range block, int thread) {
         d_down.Add(block.size(), thread, Data(g.d_down));

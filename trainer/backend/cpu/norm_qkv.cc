@@ -110,21 +110,22 @@ void NormQkvBackward(NarrowDevice<Narrow>& device, const NormQkv& op, const Norm
         const Range rows = mine.rows;
         Narrow* normed = d_weight.PlaceOfX(mine, scratch.own_normed.Of(thread));
         Narrow* d_qkv = Data<Narrow>(g.d_qkv) + rows.begin * width;
-        float* raw = device.Wide(d_qkv, scratch.raw.Of(thread));
         float* d_normed = scratch.d_normed.Of(thread);
         float* sums = scratch.sums.Of(thread);
         const float* inverse_rms = Data(op.inverse_rms) + rows.begin;
-        device.narrow.rotate_back(Rotated(op, rows), d_qkv, raw);
         if (op.q_norm) {
+          float* raw = device.Wide(d_qkv, scratch.raw.Of(thread));
+          device.narrow.rotate_back(Rotated(op, rows), d_qkv, raw);
           NormHeadsBackward(device, op, rows, raw, scratch.heads.Of(thread), sums + op.hidden);
+          device.Narrowed(raw, rows.size() * width, d_qkv);
+        } else {
+          device.narrow.rotate_back_in_place(Rotated(op, rows), d_qkv);
         }
-        const Narrow* d_raw = device.Narrowed(raw, rows.size() * width, d_qkv);
-        d_weight.LeaveDy(mine, d_raw);
-        device.narrow.normalize_again(Normed(op, rows), inverse_rms, normed);
+        d_weight.LeaveDy(mine, d_qkv);
+        MultiplyRows(device, rows.size(), d_qkv, weight, d_normed);
+        device.narrow.normalize_backward_add(Normed(op, rows), inverse_rms, d_normed,
+                                             Data(g.dx) + rows.begin * op.hidden, sums, normed);
         d_weight.LeaveX(mine, normed);
-        MultiplyRows(device, rows.size(), d_raw, weight, d_normed);
-        device.kernels.normalize_backward_add(Normed(op, rows), inverse_rms, d_normed,
-                                              Data(g.dx) + rows.begin * op.hidden, sums);
       },
       [&](Range block, int thread) { d_weight.Add(block.size(), thread, Data(g.d_weight)); });
   AddSums(device, scratch.sums, 0, op.hidden, Data(g.d_norm_weight));

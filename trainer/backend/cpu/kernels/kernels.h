@@ -152,12 +152,15 @@ struct NarrowKernels {
 
   /// Assigns y (rows, n), inverse_rms (rows). y may be x.
   void (*normalize)(const NormRows& op, Narrow* y, float* inverse_rms);
-  /// Assigns y from the inverse_rms that normalize assigned.
-  void (*normalize_again)(const NormRows& op, const float* inverse_rms, Narrow* y);
+  /// d_weight (n) and dx (rows, n) are added to; assigns y (rows, n) as normalize did.
+  void (*normalize_backward_add)(const NormRows& op, const float* inverse_rms, const float* dy,
+                                 float* dx, float* d_weight, Narrow* y);
 
-  /// y (count, width) = x turned; x is destroyed. Back: the transpose, from the narrow one.
+  /// y (count, width) = x turned; x is destroyed. Back: the transpose, from the narrow one, to
+  /// another place or where it is.
   void (*rotate)(const RotatedRows& op, float* x, Narrow* y);
   void (*rotate_back)(const RotatedRows& op, const Narrow* x, float* y);
+  void (*rotate_back_in_place)(const RotatedRows& op, Narrow* x);
 
   /// Assigns activated (rows, intermediate), and kept = gate_up (rows, 2 intermediate), or (rows,
   /// intermediate) if not gated.
@@ -193,9 +196,7 @@ struct Kernels {
   NarrowKernels<Bf16> to_bf16;
   TileKernels tiles;
 
-  /// d_weight (n) is added to; dx (rows, n) is added to, or assigned, and then may be dy.
-  void (*normalize_backward_add)(const NormRows& op, const float* inverse_rms, const float* dy,
-                                 float* dx, float* d_weight);
+  /// d_weight (n) is added to; assigns dx (rows, n), which may be dy.
   void (*normalize_backward_assign)(const NormRows& op, const float* inverse_rms, const float* dy,
                                     float* dx, float* d_weight);
 

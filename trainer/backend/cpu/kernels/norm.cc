@@ -37,23 +37,18 @@ template <typename Narrow>
   }
 }
 
-template <typename Narrow>
-[[gnu::flatten]] void NormalizeAgain(const NormRows& op, const float* inverse_rms, Narrow* y) {
-  for (int64_t row = 0; row < op.rows; ++row) {
-    Scale(op.x + row * op.n, op.weight, Offset(op), inverse_rms[row], op.n, y + row * op.n);
-  }
-}
-
 // kRows rows at once: d_weight, to which all add, is then read and written once, in their order.
-template <bool kAdd, int kRows>
+// Adds to dx and assigns y, or, where y is not wanted, assigns dx.
+template <bool kAdd, int kRows, typename Narrow>
 void NormalizeRowsBackward(const NormRows& op, int64_t first, const float* inverse_rms,
-                           const float* dy, float* dx, float* d_weight) {
+                           const float* dy, float* dx, float* d_weight, Narrow* y) {
   const int n = op.n;
   const float* x = op.x + first * n;
   const float* weight = op.weight;
   const float offset = Offset(op);
   dy += first * n;
   dx += first * n;
+  if constexpr (kAdd) y += first * n;
   float scale[kRows], pull[kRows];
   for (int row = 0; row < kRows; ++row) {
     const float along = Sum(n, [=](int64_t c, auto lanes) {  // how much dy would lengthen x
@@ -69,7 +64,9 @@ void NormalizeRowsBackward(const NormRows& op, int64_t first, const float* inver
     for (int row = 0; row < kRows; ++row) {
       const int64_t at = row * n + c;
       const Floats gradient = Load(lanes, dy + at), number = Load(lanes, x + at);
-      d_gain += gradient * (number * scale[row]);
+      const Floats unit = number * scale[row];
+      d_gain += gradient * unit;
+      if constexpr (kAdd) Store(lanes, gain * unit, y + at);
       const Floats change = scale[row] * (gain * gradient - pull[row] * number);
       Store(lanes, kAdd ? Load(lanes, dx + at) + change : change, dx + at);
     }
@@ -77,23 +74,28 @@ void NormalizeRowsBackward(const NormRows& op, int64_t first, const float* inver
   });
 }
 
-template <bool kAdd>
+template <bool kAdd, typename Narrow>
 [[gnu::flatten]] void NormalizeBackward(const NormRows& op, const float* inverse_rms,
-                                        const float* dy, float* dx, float* d_weight) {
+                                        const float* dy, float* dx, float* d_weight, Narrow* y) {
   constexpr int kBlock = 4;
   int64_t row = 0;
   for (; row + kBlock <= op.rows; row += kBlock) {
-    NormalizeRowsBackward<kAdd, kBlock>(op, row, inverse_rms, dy, dx, d_weight);
+    NormalizeRowsBackward<kAdd, kBlock>(op, row, inverse_rms, dy, dx, d_weight, y);
   }
   for (; row < op.rows; ++row) {
-    NormalizeRowsBackward<kAdd, 1>(op, row, inverse_rms, dy, dx, d_weight);
+    NormalizeRowsBackward<kAdd, 1>(op, row, inverse_rms, dy, dx, d_weight, y);
   }
+}
+
+void NormalizeBackwardAssign(const NormRows& op, const float* inverse_rms, const float* dy,
+                             float* dx, float* d_weight) {
+  NormalizeBackward<false, float>(op, inverse_rms, dy, dx, d_weight, nullptr);
 }
 
 template <typename Narrow>
 void Add(NarrowKernels<Narrow>* kernels) {
   kernels->normalize = Normalize<Narrow>;
-  kernels->normalize_again = NormalizeAgain<Narrow>;
+  kernels->normalize_backward_add = NormalizeBackward<true, Narrow>;
 }
 
 }  // namespace
@@ -101,8 +103,7 @@ void Add(NarrowKernels<Narrow>* kernels) {
 void AddNorm(Kernels* kernels) {
   Add(&kernels->to_float);
   Add(&kernels->to_bf16);
-  kernels->normalize_backward_add = NormalizeBackward<true>;
-  kernels->normalize_backward_assign = NormalizeBackward<false>;
+  kernels->normalize_backward_assign = NormalizeBackwardAssign;
 }
 
 }  // namespace gyre::cpu::GYRE_INSTRUCTION_SET

@@ -64,6 +64,7 @@ void Copy(const In* x, int64_t count, Out* y) {
   ForLanes(count, [=](int64_t i, auto lanes) { Store(lanes, Load(lanes, x + i), y + i); });
 }
 
+// Where numbers stay where they are, y is x.
 template <typename In, typename Out>
 [[gnu::flatten]] void Turn(const RotatedRows& op, float direction, const In* x, Out* y) {
   int turned = 0;
@@ -71,7 +72,7 @@ template <typename In, typename Out>
   const int all_heads = op.heads * op.head_dim;
   const int untouched = turned < op.head_dim ? 0 : all_heads;
   for (int64_t token = 0; token < op.count; ++token, x += op.width, y += op.width) {
-    Copy(x + untouched, op.width - untouched, y + untouched);
+    if (static_cast<const void*>(x) != y) Copy(x + untouched, op.width - untouched, y + untouched);
     const int64_t place = (op.first + token) % op.length * op.pairs;
     for (int r = 0; r < op.run_count; ++r) {
       const PairRun& run = op.runs[r];
@@ -100,9 +101,15 @@ void RotateBack(const RotatedRows& op, const Narrow* x, float* y) {
 }
 
 template <typename Narrow>
+void RotateBackInPlace(const RotatedRows& op, Narrow* x) {
+  Turn<Narrow, Narrow>(op, -1, x, x);
+}
+
+template <typename Narrow>
 void Add(NarrowKernels<Narrow>* kernels) {
   kernels->rotate = Rotate<Narrow>;
   kernels->rotate_back = RotateBack<Narrow>;
+  kernels->rotate_back_in_place = RotateBackInPlace<Narrow>;
 }
 
 }  // namespace
