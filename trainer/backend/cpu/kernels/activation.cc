@@ -5,22 +5,26 @@
 namespace gyre::cpu::GYRE_INSTRUCTION_SET {
 namespace {
 
-// Both activations are z sigmoid(u(z)), since (1 + tanh(u / 2)) / 2 = sigmoid(u).
+// Both activations are z sigmoid(u(z)), since (1 + tanh(u / 2)) / 2 = sigmoid(u). Exponent is
+// log2(e^-u).
 struct Silu {
-  static Floats Argument(Floats z) { return z; }
+  static Floats Exponent(Floats z) { return -kLog2E * z; }
   static Floats ArgumentSlope(Floats) { return Broadcast(1); }
 };
 struct GeluTanh {
   static constexpr float kTwice = 1.5957691216f;  // 2 sqrt(2 / pi)
   static constexpr float kCubic = 0.044715f;
-  static Floats Argument(Floats z) { return z * (kTwice + kTwice * kCubic * z * z); }
+  static Floats Exponent(Floats z) {
+    return z * (-kLog2E * kTwice + -kLog2E * kTwice * kCubic * z * z);
+  }
   static Floats ArgumentSlope(Floats z) { return kTwice + 3 * kTwice * kCubic * z * z; }
 };
 
 // e^-u, at most 2^126: its inverse is no denormal number either.
-Floats InverseExp(Floats u) {
-  const Floats x = u * -kLog2E;
-  return Exp2(x > 126.0f ? Broadcast(126) : x);
+template <typename A, typename Narrow>
+Floats InverseExp(Floats z) {
+  const Floats x = A::Exponent(z);
+  return Exp2<Narrow>(x > 126.0f ? Broadcast(126) : x);
 }
 
 template <bool kFar, typename Lanes, typename Narrow>
@@ -39,7 +43,7 @@ template <typename A, bool kGated, bool kFar, typename Narrow>
     Narrow* out = activated + row * n;
     ForLanes(n, [=](int64_t i, auto lanes) {
       const Floats z = Load(lanes, gate + i);
-      const Floats sigmoid = 1 / (1 + InverseExp(A::Argument(z)));
+      const Floats sigmoid = Inverse<Narrow>(1 + InverseExp<A, Narrow>(z));
       const Floats active = z * sigmoid;
       Keep<kFar>(lanes, z, kept_gate + i);
       if constexpr (kGated) {
@@ -66,8 +70,8 @@ template <typename A, bool kGated, typename Narrow>
     Narrow* out = activated + row * n;
     ForLanes(n, [=](int64_t i, auto lanes) {
       const Floats z = Load(lanes, gate + i), d = Load(lanes, d_out + i);
-      const Floats e = InverseExp(A::Argument(z));
-      const Floats sigmoid = 1 / (1 + e);
+      const Floats e = InverseExp<A, Narrow>(z);
+      const Floats sigmoid = Inverse<Narrow>(1 + e);
       const Floats rest = e * sigmoid;  // 1 - sigmoid, without cancellation
       const Floats active = z * sigmoid;
       const Floats slope = sigmoid + active * rest * A::ArgumentSlope(z);
