@@ -117,9 +117,25 @@ void Start(const float* addend, int64_t stride) {
   if (kHigh == 2 && kWide == 2) _tile_loadd(3, addend + kLanes * stride + kLanes, 4 * stride);
 }
 
+// Sums far away that the next rows of the product are added to or take their place in: a few are
+// fetched into the second cache with each step.
+struct NextSums {
+  const float* first = nullptr;  // 32 numbers a row
+  int64_t stride = 0;
+  int rows = 0;
+
+  void Fetch() {
+    for (int i = 0; i < 4 && rows > 0; ++i, --rows, first += stride) {
+      __builtin_prefetch(first, 1, 2);
+      __builtin_prefetch(first + kLanes, 1, 2);
+    }
+  }
+};
+
 template <int kHigh, int kWide>
-void Accumulate(int64_t k, LeftTiles a, const Bf16* b) {
+void Accumulate(int64_t k, LeftTiles a, const Bf16* b, NextSums next) {
   for (int64_t depth = 0; depth < k; depth += kTileDepth) {
+    next.Fetch();
     _tile_loadd(4, a.first, a.stride);
     if (kHigh == 2) _tile_loadd(5, a.first + a.lower, a.stride);
     _tile_loadd(6, b, 4 * kLanes);
@@ -147,6 +163,7 @@ struct BlockOperands {
   LeftTiles a;
   const Bf16* b;
   const float* addend;  // or none
+  NextSums next;
   int64_t k;
   int rows;
 };
@@ -154,13 +171,13 @@ struct BlockOperands {
 template <int kHigh, int kWide>
 void Multiply(const BlockOperands& block, float* c, int64_t stride) {
   Start<kHigh, kWide>(block.addend, stride);
-  Accumulate<kHigh, kWide>(block.k, block.a, block.b);
+  Accumulate<kHigh, kWide>(block.k, block.a, block.b, block.next);
   StoreTiles<kHigh, kWide>(c, stride);
 }
 template <int kHigh, int kWide>
 void Multiply(const BlockOperands& block, Bf16* c, int64_t stride) {
   Start<kHigh, kWide>(nullptr, 0);
-  Accumulate<kHigh, kWide>(block.k, block.a, block.b);
+  Accumulate<kHigh, kWide>(block.k, block.a, block.b, block.next);
   alignas(64) float sums[kTileStrip * kTileStrip];
   StoreTiles<kHigh, kWide>(sums, kTileStrip);
   for (int row = 0; row < block.rows; ++row) {
@@ -187,6 +204,14 @@ void MultiplyRows(const TileProduct<Out>& p, int64_t row, int rows, int64_t dept
   for (int64_t column = 0; column < p.n; column += kTileStrip) {
     const int64_t at = row * p.c_stride + column;
     block.addend = addend == nullptr ? nullptr : addend + at;
+    block.next = {};
+    if constexpr (sizeof(Out) == sizeof(float)) {
+      const int64_t left = p.m - row - kTileStrip;
+      if (depth == 0 && p.addend != nullptr && left > 0) {
+        block.next = {p.c + at + kTileStrip * p.c_stride, p.c_stride,
+                      static_cast<int>(left < kTileStrip ? left : kTileStrip)};
+      }
+    }
     block.b = p.b + column * (p.b_depth == 0 ? p.k : p.b_depth);
     if (p.n - column > kLanes) {
       block.b += depth * kTileStrip;
