@@ -127,7 +127,8 @@ Result<Comparison> CompareInSnapshot(const Database& database,
   // The first sweep's validation set names the metric of them all.
   GYRE_ASSIGN_OR_RETURN(resolved.metric, ResolveMetric(database, sweeps.front().id, options));
   if (options.reach && !LowerIsBetter(resolved.metric)) {
-    return InvalidArgument("curves come down to a loss, and " + resolved.metric + " is none");
+    return InvalidArgument("curves come down to a loss, and " + resolved.metric +
+                           " is none: name one with --metric, like SET/loss_sample");
   }
   const bool documents = options.documents.value_or(variants <= kMostVariantsWithDocuments);
   GYRE_ASSIGN_OR_RETURN(SeedReader reader,

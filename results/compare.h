@@ -4,6 +4,7 @@
 // the same weights and, on the same data, see the same batches. Two halves: Compare() reads the
 // database, CompareResults() is the pure function from values to rows, notes and sentences.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ struct CompareOptions {
   std::optional<bool> documents;
 };
 inline constexpr int kMostVariantsWithDocuments = 100;
+inline constexpr size_t kMostSteps = 100000;  // which as JSON still are one message
 
 /// One value of a curve that is finite.
 struct CurveValue {
@@ -74,11 +76,12 @@ struct SweepResults {
 };
 
 /// NOT_FOUND: no such sweep, metric or baseline; the message lists those there are.
-/// INVALID_ARGUMENT: what was asked for cannot be had of the metric.
+/// INVALID_ARGUMENT: what was asked for cannot be had of the metric. RESOURCE_EXHAUSTED: as below.
 Result<Comparison> Compare(const Database& database, const std::vector<std::string>& sweeps,
                            const CompareOptions& options);
 
-/// `options.metric` must be given. NOT_FOUND: no such baseline.
+/// `options.metric` must be given. NOT_FOUND: no such baseline. RESOURCE_EXHAUSTED: more than
+/// kMostSteps differences by step.
 Result<Comparison> CompareResults(const std::vector<SweepResults>& sweeps,
                                   const CompareOptions& options);
 

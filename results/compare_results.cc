@@ -205,7 +205,16 @@ Result<Comparison> CompareResults(const std::vector<SweepResults>& sweeps,
   AddPower(&comparison);
   AdjustForFamily(&comparison);
   CompareDocuments(compared, &comparison);
-  if (options.by_step) CompareCurves(compared, &comparison);
+  if (options.by_step) {
+    CompareCurves(compared, &comparison);
+    const size_t steps = comparison.by_step->rows.size();
+    if (steps > kMostSteps) {
+      return ResourceExhausted("the curves differ at " + std::to_string(steps) + " places, and " +
+                               std::to_string(kMostSteps) +
+                               " are shown at most: compare as of some tokens with --at, or read "
+                               "the view 'curves' with gyre query");
+    }
+  }
   if (options.reach) CompareReach(sweeps, compared, *options.reach, &comparison);
   comparison.verdict = Verdict(comparison);
   return comparison;

@@ -10,13 +10,16 @@ namespace {
 
 namespace policies = boost::math::policies;
 // No exceptions: what a series cannot do better is good to far more digits than are shown.
-using Quiet = policies::policy<policies::domain_error<policies::ignore_error>,
+using Quiet = policies::policy<policies::promote_double<false>,
+                               policies::domain_error<policies::ignore_error>,
                                policies::evaluation_error<policies::ignore_error>,
                                policies::overflow_error<policies::ignore_error>,
                                policies::underflow_error<policies::ignore_error>>;
 
 // With 12.8 as the largest critical value, that of two pairs, the power is 1 to the last digit.
 constexpr double kCertain = 120;
+
+constexpr double kNormalQuantiles = 1.959963985 + 0.841621234;  // of 0.975 and of kPower
 
 }  // namespace
 
@@ -33,17 +36,13 @@ double PairedTPower(int pairs, double effect) {
 }
 
 std::optional<int> PairsNeeded(double effect) {
-  int enough = 2, too_few = 1;  // power grows with the pairs
-  while (PairedTPower(enough, effect) < kPower) {
-    if (enough == kMostPairs) return std::nullopt;
-    too_few = enough;
-    enough = std::min(2 * enough, kMostPairs);
+  // Were the spread known and not estimated, this many would do: a lower bound, and a close one.
+  const double known = kNormalQuantiles / effect;
+  if (!(known * known <= kMostPairs)) return std::nullopt;
+  for (int pairs = std::max(2, static_cast<int>(known * known)); pairs <= kMostPairs; ++pairs) {
+    if (PairedTPower(pairs, effect) >= kPower) return pairs;
   }
-  while (enough - too_few > 1) {
-    const int middle = too_few + (enough - too_few) / 2;
-    (PairedTPower(middle, effect) >= kPower ? enough : too_few) = middle;
-  }
-  return enough;
+  return std::nullopt;
 }
 
 double ResolvableEffect(int pairs) {

@@ -66,6 +66,64 @@ TEST(RenderComparison, AsCsv) {
               HasSubstr("quickstart,0.75-RoPE-reversed,austen/perplexity,2,3,"));
 }
 
+/// Curves of three seeds over 1.6M tokens, and two dozen documents.
+Comparison WithCurves(const CompareOptions& asked) {
+  const auto seeds = [](double lag, double noise) {
+    std::vector<SeedResult> results;
+    for (int seed = 0; seed < 3; ++seed) {
+      const double own = noise * (seed - 1) + 0.01 * seed;
+      SeedResult result = Done(seed, 1.8 + lag + own);
+      for (int i = 0; i <= 4; ++i) {
+        const double start = i == 0 ? 5.5 : 1.6 + 0.8 / i + lag + own;
+        result.curve.push_back({i * 400000, start});
+      }
+      for (int i = 0; i < 24; ++i) {
+        result.documents.targets.push_back(1000 + 100 * i);
+        const double rate = *result.value + 0.1 * (i % 5) + lag * (i % 3 - 1);
+        result.documents.nats.push_back(result.documents.targets.back() * rate);
+      }
+      results.push_back(result);
+    }
+    return results;
+  };
+  std::vector<VariantResults> variants = {
+      {.name = "RoPE", .baseline = "", .seeds = seeds(0, 0)},
+      {.name = "NoPE", .baseline = "RoPE", .seeds = seeds(0.3, 0.02)},
+      {.name = "0.75-RoPE", .baseline = "RoPE", .seeds = seeds(-0.002, 0.004)}};
+  variants[1].seeds[2].curve.resize(3);
+  CompareOptions options = asked;
+  options.metric = "austen/loss_sample";
+  return *CompareResults({{.sweep = "quickstart", .baseline = "RoPE", .variants = variants}},
+                         options);
+}
+
+TEST(RenderComparison, WithIntervalsOverDocuments) {
+  Comparison comparison = WithCurves({});
+  ExpectGolden("comparison-documents.txt", RenderComparison(comparison, OutputFormat::kTable, 0));
+  ExpectGolden("comparison-documents-80.txt",
+               RenderComparison(comparison, OutputFormat::kTable, 80));
+  ExpectGolden("comparison-documents.csv", RenderComparison(comparison, OutputFormat::kCsv, 0));
+}
+
+TEST(RenderComparison, StepByStep) {
+  const Comparison comparison = WithCurves({.by_step = true});
+  ExpectGolden("comparison-by-step-80.txt", RenderComparison(comparison, OutputFormat::kTable, 80));
+  ExpectGolden("comparison-by-step.md", RenderComparison(comparison, OutputFormat::kMarkdown, 0));
+  ExpectGolden("comparison-by-step.csv", RenderComparison(comparison, OutputFormat::kCsv, 0));
+}
+
+TEST(RenderComparison, TokensToALoss) {
+  const Comparison comparison = WithCurves({.reach = 1.9});
+  ExpectGolden("comparison-reach-80.txt", RenderComparison(comparison, OutputFormat::kTable, 80));
+  ExpectGolden("comparison-reach.md", RenderComparison(comparison, OutputFormat::kMarkdown, 0));
+  ExpectGolden("comparison-reach.csv", RenderComparison(comparison, OutputFormat::kCsv, 0));
+  // Both asked for: one below the other.
+  const Comparison both = WithCurves({.by_step = true, .reach = 1.9});
+  EXPECT_EQ(RenderComparison(both, OutputFormat::kTable, 80),
+            RenderComparison(WithCurves({.by_step = true}), OutputFormat::kTable, 80) + "\n" +
+                RenderComparison(comparison, OutputFormat::kTable, 80));
+}
+
 TEST(RenderComparison, SeveralSweepsHaveAColumnOfTheirOwn) {
   const std::vector<VariantResults> variants = {
       {.name = "A", .baseline = "", .seeds = {Done(0, 5), Done(1, 6)}}};

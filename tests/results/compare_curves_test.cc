@@ -112,6 +112,19 @@ TEST(ByStep, SaysWhichPointsAreMissing) {
               testing::Contains("B: 1 point of its curves is not finite and left out"));
 }
 
+TEST(ByStep, MoreThanAMessageHoldsAreNotShown) {
+  std::vector<VariantResults> variants = {
+      {.name = "A", .seeds = {Curve(0, std::vector<double>(kMostSteps / 10, 2))}}};
+  for (int i = 0; i < 11; ++i) {
+    variants.push_back({.name = std::to_string(i), .baseline = "A", .seeds = variants[0].seeds});
+  }
+  const Status status = CompareResults({{.sweep = "s", .baseline = "A", .variants = variants}},
+                                       {.metric = "austen/loss_sample", .by_step = true})
+                            .status();
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(status.message(), HasSubstr("differ at 110000 places"));
+}
+
 TEST(Reach, IsLinearBetweenPoints) {
   const Comparison comparison = CompareWith(
       {{.name = "A", .seeds = {Curve(0, {5, 4, 3}), Curve(1, {5, 3, 1})}},

@@ -19,6 +19,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 class CompareTest : public ::testing::Test {
  protected:
@@ -176,6 +177,127 @@ TEST_F(CompareTest, AtTokensTakesTheLastPointBeforeThemAlsoOfRunningJobs) {
   // What there is only at the end is not silently nothing.
   EXPECT_THAT(Must({"s"}, {.metric = "austen/loss", .at_tokens = 450}).notes,
               Contains(HasSubstr("--metric austen/loss_sample")));
+}
+
+// Ten documents of 100 predictions; those of the second variant are 5 to 14 nats easier.
+class CompareDocumentsTest : public CompareTest {
+ protected:
+  void SetUp() override {
+    const int64_t sweep = db_.AddSweep("s", "A");
+    for (const auto& [name, easier] : {std::pair{"A", 0}, {"B", 5}}) {
+      const int64_t variant = db_.AddVariant(sweep, name);
+      for (uint64_t seed = 0; seed < 2; ++seed) {
+        std::string nats;
+        for (int i = 0; i < 10; ++i) {
+          const int value = 200 + static_cast<int>(seed) - (easier > 0 ? easier + i : 0);
+          nats += (i == 0 ? "[" : ", ") + std::to_string(value) + ".5";
+        }
+        const int64_t job = db_.AddFinished(sweep, variant, seed, 7 + 0.1 * seed - 0.1 * easier);
+        db_.AddPoint(job, "zz/loss", 10, 1000, 2 + 0.1 * seed);
+        db_.AddDocuments(job, "austen", 5, kTargets, "[1,1,1,1,1,1,1,1,1,1]");
+        db_.AddDocuments(job, "austen", 10, kTargets, nats + "]");
+        jobs_.push_back(job);
+      }
+    }
+  }
+
+  static constexpr char kTargets[] = "[100,100,100,100,100,100,100,100,100,100]";
+  std::vector<int64_t> jobs_;
+};
+
+TEST_F(CompareDocumentsTest, HaveAnIntervalBesideTheSeeds) {
+  const auto documents = Must({"s"}).rows[1].difference->documents;
+  ASSERT_TRUE(documents);
+  EXPECT_EQ(documents->documents, 10);
+  EXPECT_EQ(documents->seeds, 2);
+  // Of the last step: between -0.14 and -0.05, -0.095 on average, as JSON has it to the last digit.
+  EXPECT_GT(documents->low, -0.13);
+  EXPECT_LT(documents->high, -0.06);
+  EXPECT_NEAR((documents->low + documents->high) / 2, -0.095, 0.003);
+  EXPECT_FALSE(Must({"s"}, {.documents = false}).rows[1].difference->documents);
+}
+
+TEST_F(CompareDocumentsTest, AreOfTheWholeSetAtTheEnd) {
+  EXPECT_FALSE(Must({"s"}, {.metric = "zz/loss"}).rows[1].difference->documents);
+  const Comparison at = Must({"s"}, {.metric = "austen/perplexity", .at_tokens = 1000});
+  EXPECT_FALSE(at.rows[1].difference->documents);
+}
+
+TEST_F(CompareDocumentsTest, WhatIsNoListOfNumbersIsLeftOut) {
+  for (const char* nats : {"[1,2", "[1,2,3]", "", "{}", "[1,nan,1,1,1,1,1,1,1,1]", "nonsense",
+                           "[1 2]", "[1,,2]", "[null,1,1,1,1,1,1,1,1,1]"}) {
+    ASSERT_TRUE(db_.database()
+                    .Execute(std::string("UPDATE document_losses SET nats = '") + nats + "'")
+                    .ok());
+    EXPECT_FALSE(Must({"s"}).rows[1].difference->documents) << nats;
+  }
+}
+
+TEST_F(CompareDocumentsTest, FilesOfOlderVersionsHaveNone) {
+  ASSERT_TRUE(db_.database().Execute("DROP VIEW documents; DROP TABLE document_losses").ok());
+  const Comparison comparison = Must({"s"});
+  EXPECT_TRUE(comparison.rows[1].difference);
+  EXPECT_FALSE(comparison.rows[1].difference->documents);
+}
+
+TEST_F(CompareTest, CurvesAreReadWhereTheyAreAskedFor) {
+  const int64_t sweep = db_.AddSweep("s", "A");
+  const int64_t a = db_.AddVariant(sweep, "A");
+  const int64_t b = db_.AddVariant(sweep, "B");
+  const auto curve = [&](int64_t job, double slope) {
+    for (int step = 0; step <= 10; ++step) {
+      const double value = step == 5 ? std::nan("") : 5 - slope * step;
+      db_.AddPoint(job, "austen/loss_sample", step, step * 100, value);
+    }
+  };
+  const int64_t source = db_.AddJob(sweep, a, {.seed = 0});
+  curve(source, 0.1);
+  curve(db_.AddJob(sweep, a, {.seed = 1}), 0.2);
+  curve(db_.AddJob(sweep, b, {.seed = 0, .state = "RUNNING", .tokens_done = 1000}), 0.3);
+  db_.AddJob(sweep, b, {.seed = 1, .reused_from = source});
+  const int64_t diverged = db_.AddJob(sweep, b, {.seed = 2, .diverged_at_step = 3});
+  curve(diverged, 0.5);
+  const Comparison comparison = Must({"s"}, {.by_step = true, .reach = 4.75});
+  EXPECT_EQ(comparison.metric, "austen/loss_sample");
+  ASSERT_TRUE(comparison.by_step && comparison.reach);
+  ASSERT_EQ(comparison.by_step->rows.size(), 10u);
+  EXPECT_EQ(comparison.by_step->rows[9].tokens, 1000);
+  EXPECT_EQ(comparison.by_step->rows[9].difference.pairs, 2);
+  EXPECT_NEAR(comparison.by_step->rows[9].difference.mean, -0.5, 1e-12);
+  EXPECT_THAT(comparison.notes, Contains("B: 2 points of its curves are not finite and left out"));
+  EXPECT_NEAR(*comparison.reach->rows[0].mean, (250 + 125) / 2.0, 1e-9);
+  EXPECT_EQ(comparison.reach->rows[1].seeds, 2);
+  EXPECT_FALSE(Must({"s"}).by_step || Must({"s"}).reach);
+  EXPECT_EQ(Compare(Reader(), {"s"}, {.metric = "austen/loss_sample", .reach = -1})
+                ->reach->rows[0]
+                .reached,
+            0);
+}
+
+TEST_F(CompareTest, OnlyALossIsComeDownTo) {
+  const int64_t sweep = db_.AddSweep("s", "A");
+  const int64_t job = db_.AddFinished(sweep, db_.AddVariant(sweep, "A"), 0, 5);
+  db_.AddPoint(job, "austen/accuracy", 10, 1000, 0.5);
+  const Status status =
+      Compare(Reader(), {"s"}, {.metric = "austen/accuracy", .reach = 1}).status();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(), "curves come down to a loss, and austen/accuracy is none: name one with --metric, like "
+            "SET/loss_sample");
+}
+
+TEST_F(CompareTest, SaysWhoSawOtherBatches) {
+  const int64_t sweep = db_.AddSweep("s", "A");
+  for (const char* name : {"A", "B", "C"}) {
+    db_.AddFinished(sweep, db_.AddVariant(sweep, name), 0, 5);
+  }
+  ASSERT_TRUE(db_.database()
+                  .Execute("UPDATE variants SET config = json_set(config, '$.data.context', 64),"
+                           " train_dataset = 'other' WHERE name = 'B'")
+                  .ok());
+  EXPECT_THAT(Must({"s"}).notes,
+              AllOf(Contains("B: paired with A by seed alone, they see different batches: of the "
+                             "training text, data.context"),
+                    Not(Contains(HasSubstr("C: paired")))));
 }
 
 TEST_F(CompareTest, NamesWhatThereIsWhenSomethingIsNotFound) {

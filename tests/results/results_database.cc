@@ -91,6 +91,15 @@ void ResultsDatabase::AddPoint(int64_t job, const std::string& metric, int64_t s
   Run(insert);
 }
 
+void ResultsDatabase::AddDocuments(int64_t job, const std::string& set, int64_t step,
+                                   const std::string& targets, const std::string& nats) {
+  Statement insert = Must(
+      database_->Prepare("INSERT INTO document_losses (job_id, validation_set, step, targets, nats)"
+                         " VALUES (?, ?, ?, ?, ?)"));
+  insert.Bind(1, job).Bind(2, set).Bind(3, step).Bind(4, targets).Bind(5, nats);
+  Run(insert);
+}
+
 int64_t ResultsDatabase::AddWorker(const std::string& name) {
   Statement insert = Must(database_->Prepare(
       "INSERT INTO workers (name, incarnation, version, state, slots, cpus, memory_bytes,"

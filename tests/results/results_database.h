@@ -36,6 +36,9 @@ class ResultsDatabase {
   int64_t AddJob(int64_t sweep, int64_t variant, const JobRow& row);
   void AddPoint(int64_t job, const std::string& metric, int64_t step, int64_t tokens, double value,
                 int attempt = 1);
+  /// The arrays as JSON.
+  void AddDocuments(int64_t job, const std::string& set, int64_t step, const std::string& targets,
+                    const std::string& nats);
   int64_t AddWorker(const std::string& name);
   void AddAttempt(int64_t job, int number, int64_t worker, const std::string& state,
                   double tokens_per_second, const std::string& fingerprint = "");
