@@ -21,7 +21,7 @@ struct BootstrapInterval {
 
 /// The 95% interval of sum(numerator)/sum(denominators) for each of `numerators`, which are as long
 /// as `denominators`; those are positive. Percentiles of the draws, expanded for few documents
-/// (Hesterberg 2015, "What Teachers Should Know About the Bootstrap", section 3.3): the tails are
+/// (Hesterberg 2015, "What Teachers Should Know About the Bootstrap"): the tails are
 /// those of a normal distribution beyond sqrt(n/(n-1)) times Student's quantile with n - 1 degrees
 /// of freedom. Absent below kFewestDocuments.
 std::optional<std::vector<BootstrapInterval>> BootstrapRatios(

@@ -68,7 +68,7 @@ std::string WithoutInterval(const ComparisonRow& row, std::string_view metric) {
 std::string Undecided(const ComparisonRow& row, int family) {
   const Difference& difference = *row.difference;
   const int decimals = DecimalsFor((*difference.high - *difference.low) / 2);
-  const bool alone = Excludes0(*difference.low, *difference.high);
+  const bool alone = family > 1 && Excludes0(*difference.low, *difference.high);
   std::string text = "The data cannot tell " + row.variant + " from " + row.baseline;
   if (alone) text += " once all " + std::to_string(family) + " comparisons count";
   text += " (difference " + FormatSigned(difference.mean, decimals) + " " + difference.unit +

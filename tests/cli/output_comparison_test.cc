@@ -11,7 +11,9 @@
 namespace gyre {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 SeedResult Done(uint64_t seed, double value, double tokens_per_second = 31234) {
   return {.seed = seed,
@@ -92,7 +94,7 @@ Comparison WithCurves(const CompareOptions& asked) {
       {.name = "0.75-RoPE", .baseline = "RoPE", .seeds = seeds(-0.002, 0.004)}};
   variants[1].seeds[2].curve.resize(3);
   CompareOptions options = asked;
-  options.metric = "austen/loss_sample";
+  options.metric = asked.by_step || asked.reach ? "austen/loss_sample" : "austen/loss";
   return *CompareResults({{.sweep = "quickstart", .baseline = "RoPE", .variants = variants}},
                          options);
 }
@@ -122,6 +124,35 @@ TEST(RenderComparison, TokensToALoss) {
   EXPECT_EQ(RenderComparison(both, OutputFormat::kTable, 80),
             RenderComparison(WithCurves({.by_step = true}), OutputFormat::kTable, 80) + "\n" +
                 RenderComparison(comparison, OutputFormat::kTable, 80));
+}
+
+// Every fate of a seed, 500 times over: a number or a dash, never a NaN.
+TEST(RenderComparison, FiveHundredVariants) {
+  std::vector<VariantResults> variants = {
+      {.name = "base", .baseline = "", .seeds = {Done(0, 5), Done(1, 6), Done(2, 7)}}};
+  for (int i = 1; i < 500; ++i) {
+    std::vector<SeedResult> seeds = {Done(0, 5 + 0.001 * (i % 7)), Done(1, 6), Done(2, 7.01)};
+    if (i % 4 == 1) seeds.resize(1);
+    if (i % 4 == 2) seeds = {{.seed = 0, .state = "FAILED"}, {.seed = 1, .state = "RUNNING"}};
+    if (i % 4 == 3) seeds = {Done(0, 5), Done(1, 6), {.seed = 2, .diverged = true}};
+    for (SeedResult& seed : seeds) {
+      if (seed.value) seed.curve = {{0, *seed.value + 1}, {1000, *seed.value}};
+    }
+    variants.push_back({.name = "v" + std::to_string(i), .baseline = "base", .seeds = seeds});
+  }
+  for (const CompareOptions& options :
+       {CompareOptions{}, CompareOptions{.by_step = true}, CompareOptions{.reach = 5.5}}) {
+    CompareOptions asked = options;
+    asked.metric = "austen/perplexity";
+    const auto comparison =
+        CompareResults({{.sweep = "s", .baseline = "base", .variants = variants}}, asked);
+    ASSERT_TRUE(comparison.ok()) << comparison.status();
+    for (const OutputFormat format :
+         {OutputFormat::kTable, OutputFormat::kJson, OutputFormat::kCsv, OutputFormat::kMarkdown}) {
+      const std::string text = RenderComparison(*comparison, format, 80);
+      EXPECT_THAT(text, Not(AnyOf(HasSubstr("nan"), HasSubstr("inf"))));
+    }
+  }
 }
 
 TEST(RenderComparison, SeveralSweepsHaveAColumnOfTheirOwn) {

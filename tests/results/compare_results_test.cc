@@ -291,6 +291,24 @@ TEST(CompareResults, DivergedFailedAndUnfinishedSeedsAreLeftOutAndSaid) {
                           "B: unfinished, 2 of 5 seeds so far"));
 }
 
+TEST(CompareResults, AVariantOfWhichEverySeedDivergedHasItsWords) {
+  const auto diverged = [](uint64_t seed) {
+    SeedResult result = InState(seed, "SUCCEEDED");
+    result.diverged = true;
+    return result;
+  };
+  const Comparison comparison =
+      CompareOne({Of("A", {Done(0, 2), Done(1, 2.1)}), Of("B", {diverged(0), diverged(1)})}, "A");
+  EXPECT_EQ(comparison.rows[1].n, 0);
+  EXPECT_FALSE(comparison.rows[1].mean || comparison.rows[1].difference);
+  EXPECT_THAT(comparison.notes, ElementsAre("B: 2 of 2 seeds diverged and left out"));
+  EXPECT_THAT(comparison.verdict, IsEmpty());
+  const Comparison baseline =
+      CompareOne({Of("A", {diverged(0)}), Of("B", {Done(0, 2)})}, "A", "austen/loss");
+  EXPECT_THAT(baseline.notes, ElementsAre("A: 1 of 1 seed diverged and left out",
+                                          "B: not compared, no seed is finished in both it and A"));
+}
+
 TEST(CompareResults, ABaselineThatMissesSeedsIsSaid) {
   const Comparison comparison =
       CompareOne({Of("A", {Done(0, 2), Done(1, 2.1), InState(2, "FAILED")}),

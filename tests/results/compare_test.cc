@@ -281,7 +281,8 @@ TEST_F(CompareTest, OnlyALossIsComeDownTo) {
   const Status status =
       Compare(Reader(), {"s"}, {.metric = "austen/accuracy", .reach = 1}).status();
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(status.message(), "curves come down to a loss, and austen/accuracy is none: name one with --metric, like "
+  EXPECT_EQ(status.message(),
+            "curves come down to a loss, and austen/accuracy is none: name one with --metric, like "
             "SET/loss_sample");
 }
 
