@@ -72,6 +72,8 @@ Result<int64_t> Coordinator::ReportPoints(const ReportPointsCall& call, const Mo
   GYRE_RETURN_IF_ERROR(store_->Update(live.record, std::nullopt));
   GYRE_ASSIGN_OR_RETURN(const std::vector<Nondeterminism> differing,
                         store_->Put(live.record, call.points));
+  for (const StatisticsRecord& statistics : call.statistics)
+    GYRE_RETURN_IF_ERROR(store_->Put(live.record, statistics));
   for (const Nondeterminism& pair : differing) {
     GYRE_RETURN_IF_ERROR(Note(
         "nondeterminism",

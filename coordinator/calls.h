@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "coordinator/store/records.h"
+#include "trainer/statistics/record.h"
 
 namespace gyre {
 
@@ -81,6 +82,7 @@ struct ReportPointsCall {
   int64_t sequence = 0;
   std::vector<PointRecord> points;
   std::string fingerprint;
+  std::vector<StatisticsRecord> statistics;
 };
 
 struct ReportCheckpointCall {

@@ -1,5 +1,8 @@
 #include "coordinator/convert.h"
 
+#include <nlohmann/json.hpp>
+#include <utility>
+
 namespace gyre {
 namespace {
 
@@ -40,6 +43,15 @@ void ToProto(const JobCountsReply& reply, v1::JobCounts* message) {
   message->set_failed(reply.failed);
   message->set_stopped_early(reply.stopped_early);
   message->set_canceled(reply.canceled);
+}
+
+Result<StatisticsRecord> ParseStatistics(const std::string& text) {
+  const auto json = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded())
+    return InvalidArgument("statistics of " + std::to_string(text.size()) + " bytes are no JSON");
+  Result<StatisticsRecord> record = StatisticsRecordFromJson(json);
+  if (!record.ok()) return record.status().WithContext("statistics are no record");
+  return record;
 }
 
 Result<AttemptOutcome> FromProto(v1::Outcome outcome) {
@@ -99,7 +111,7 @@ HeartbeatCall FromProto(const v1::HeartbeatRequest& request) {
   return call;
 }
 
-ReportPointsCall FromProto(const v1::ReportPointsRequest& request) {
+Result<ReportPointsCall> FromProto(const v1::ReportPointsRequest& request) {
   ReportPointsCall call;
   call.attempt = Ref(request.attempt(), request.incarnation());
   call.sequence = request.sequence();
@@ -107,6 +119,11 @@ ReportPointsCall FromProto(const v1::ReportPointsRequest& request) {
   call.points.reserve(static_cast<size_t>(request.points_size()));
   for (const v1::Point& point : request.points()) {
     call.points.push_back({point.metric(), point.step(), point.tokens(), point.value()});
+  }
+  call.statistics.reserve(static_cast<size_t>(request.statistics_size()));
+  for (const std::string& text : request.statistics()) {
+    GYRE_ASSIGN_OR_RETURN(StatisticsRecord record, ParseStatistics(text));
+    call.statistics.push_back(std::move(record));
   }
   return call;
 }

@@ -13,7 +13,8 @@ namespace gyre {
 RegisterCall FromProto(const v1::RegisterRequest& request);
 AcquireCall FromProto(const v1::AcquireLeaseRequest& request);
 HeartbeatCall FromProto(const v1::HeartbeatRequest& request);
-ReportPointsCall FromProto(const v1::ReportPointsRequest& request);
+/// INVALID_ARGUMENT: statistics that are no record.
+Result<ReportPointsCall> FromProto(const v1::ReportPointsRequest& request);
 ReportCheckpointCall FromProto(const v1::ReportCheckpointRequest& request);
 /// INVALID_ARGUMENT: an outcome that this coordinator does not know.
 Result<FinishAttemptCall> FromProto(const v1::FinishAttemptRequest& request);

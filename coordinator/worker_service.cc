@@ -114,10 +114,13 @@ grpc::ServerUnaryReactor* WorkerServiceAdapter::Heartbeat(grpc::CallbackServerCo
 grpc::ServerUnaryReactor* WorkerServiceAdapter::ReportPoints(grpc::CallbackServerContext* context,
                                                              const v1::ReportPointsRequest* request,
                                                              v1::ReportPointsResponse* response) {
+  // Shared, because statistics are large and the loop copies what it is given.
+  const auto call = std::make_shared<const Result<ReportPointsCall>>(FromProto(*request));
   return Answer<int64_t>(
       context, loop_,
-      [this, call = FromProto(*request)](const Moment& at) {
-        return coordinator_.ReportPoints(call, at);
+      [this, call](const Moment& at) -> Result<int64_t> {
+        if (!call->ok()) return call->status();
+        return coordinator_.ReportPoints(**call, at);
       },
       [response](int64_t acknowledged) { response->set_acknowledged(acknowledged); });
 }

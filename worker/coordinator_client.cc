@@ -16,6 +16,7 @@ namespace {
 // Long enough for a coordinator that is catching up on its disk; a worker that waited longer than a
 // heartbeat for an answer still has its lease, because another thread renews it.
 constexpr Millis kDeadline{20000};
+constexpr int64_t kLeastBytesPerMilli = 64;  // of a line on which a large message may still arrive
 // A renewal must fail well within a lease so that there is time for another.
 constexpr Millis kHeartbeatDeadline{4000};
 
@@ -153,8 +154,12 @@ class GrpcCoordinatorClient : public CoordinatorClient {
       out->set_tokens(point.tokens);
       out->set_value(point.value);
     }
+    for (const StatisticsText& statistics : batch.statistics)
+      request.add_statistics(statistics.json);
     v1::ReportPointsResponse response;
-    return Call(&v1::WorkerService::Stub::ReportPoints, request, &response, kDeadline, stop);
+    const auto bytes = static_cast<int64_t>(request.ByteSizeLong());
+    return Call(&v1::WorkerService::Stub::ReportPoints, request, &response,
+                kDeadline + Millis(bytes / kLeastBytesPerMilli), stop);
   }
 
   Result<std::vector<std::string>> ReportCheckpoint(const CheckpointReport& report,

@@ -86,10 +86,16 @@ struct Point {
   int64_t step = 0, tokens = 0;
   double value = 0;  // may be NaN or infinite
 };
+/// What was measured of a model at one step: a StatisticsRecord as JSON
+/// (trainer/statistics/record.h), which the worker only carries.
+struct StatisticsText {
+  std::string json;
+};
 struct PointBatch {
   AttemptId attempt;
   int64_t sequence = 0;  // from 1
   std::vector<Point> points;
+  std::vector<StatisticsText> statistics;
   std::string fingerprint;  // JSON; with the first batch
 };
 

@@ -95,6 +95,7 @@ std::optional<TrainerMessage> ReadMessage(const std::string& type, Fields& field
     return Point{fields.Text("metric"), fields.Whole("step"), fields.Whole("tokens"),
                  fields.NumberOrSpecial("value")};
   }
+  if (type == "statistics") return StatisticsText{fields.Object("record")};
   if (type == "progress") {
     return Progress{fields.Whole("step"), fields.Whole("tokens"),
                     fields.Number("tokens_per_second"), fields.NumberOrSpecial("loss")};

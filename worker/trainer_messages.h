@@ -43,8 +43,8 @@ struct TrainerError {
   Status status;
 };
 
-using TrainerMessage = std::variant<TrainerHello, TrainerStarted, Point, Progress, Checkpoint,
-                                    TrainerDiskFull, TrainerDone, TrainerError>;
+using TrainerMessage = std::variant<TrainerHello, TrainerStarted, Point, StatisticsText, Progress,
+                                    Checkpoint, TrainerDiskFull, TrainerDone, TrainerError>;
 
 /// One line without its end. INVALID_ARGUMENT says what is wrong with it.
 Result<TrainerMessage> ParseTrainerMessage(std::string_view line);

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "proto/protocol.h"
+
 namespace gyre {
 namespace {
 
 constexpr int kTrainerProtocol = 2;  // trainer/serve.h
-constexpr size_t kMaxLineBytes = size_t{1} << 20;
+// Statistics are the longest; what is said in one line goes in one message to the coordinator.
+constexpr size_t kMaxLineBytes = size_t{kMaxMessageBytes} / 4 * 3;
 
 }  // namespace
 
@@ -72,17 +75,18 @@ Result<TrainerMessage> TrainerProcess::Next(Millis timeout) {
 
 // The next whole line of the buffer, if there is one.
 std::optional<Result<TrainerMessage>> TrainerProcess::TakeLine() {
-  const size_t line_end = buffer_.find('\n', position_);
+  const size_t line_end = buffer_.find('\n', std::max(position_, searched_));
   if (line_end != std::string::npos) {
     const std::string_view line = std::string_view(buffer_).substr(position_, line_end - position_);
-    position_ = line_end + 1;
+    position_ = searched_ = line_end + 1;
     return ParseTrainerMessage(line);
   }
   buffer_.erase(0, position_);
   position_ = 0;
+  searched_ = buffer_.size();
   if (buffer_.size() > kMaxLineBytes) {
     return InvalidArgument("the trainer said a line longer than " + std::to_string(kMaxLineBytes) +
-                           " bytes");
+                           " bytes; if it has statistics, statistics.collect may ask for less");
   }
   return std::nullopt;
 }

@@ -67,6 +67,7 @@ class TrainerProcess {
   std::unique_ptr<TrainerLog> log_;
   std::string buffer_;  // of output; lines before position_ are taken
   size_t position_ = 0;
+  size_t searched_ = 0;  // no line ends between position_ and here
   bool errors_open_ = true;
 };
 

@@ -39,23 +39,40 @@ void Uploader::SetFingerprint(std::string fingerprint) {
 }
 
 bool Uploader::AddPoint(Point point) { return Add(std::move(point)); }
+bool Uploader::AddStatistics(StatisticsText statistics) { return Add(std::move(statistics)); }
 bool Uploader::AddCheckpoint(Checkpoint checkpoint) { return Add(std::move(checkpoint)); }
 
+size_t Uploader::BytesOf(const Item& item) {
+  if (const auto* point = std::get_if<Point>(&item)) return sizeof(Item) + point->metric.size();
+  if (const auto* statistics = std::get_if<StatisticsText>(&item))
+    return sizeof(Item) + statistics->json.size();
+  return sizeof(Item);
+}
+
 bool Uploader::Add(Item item) {
+  const size_t bytes = BytesOf(item);
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return waiting_.size() < options_.max_waiting || !ended_.ok(); });
+  const auto has_room = [&] {
+    return waiting_.empty() || (waiting_.size() < options_.max_waiting &&
+                                waiting_bytes_ + bytes <= options_.max_waiting_bytes);
+  };
+  changed_.wait(lock, [&] { return has_room() || !ended_.ok(); });
   if (!ended_.ok()) return false;
+  Push(std::move(item));
+  return true;
+}
+
+void Uploader::Push(Item item) {
+  waiting_bytes_ += BytesOf(item);
   waiting_.push_back(std::move(item));
   changed_.notify_all();
-  return true;
 }
 
 Status Uploader::Finish(AttemptEnd end) {
   std::unique_lock lock(mutex_);
   end.attempt = attempt_;
   if (ended_.ok()) {
-    waiting_.emplace_back(end);
-    changed_.notify_all();
+    Push(end);
     changed_.wait(lock, [&] { return finished_ || !ended_.ok(); });
     if (finished_) return OkStatus();
   }
@@ -83,27 +100,45 @@ void Uploader::EndEarly(Status why) {
     const std::lock_guard lock(mutex_);
     if (ended_.ok()) ended_ = std::move(why);
     waiting_.clear();
+    waiting_bytes_ = 0;
     reports_.clear();
     changed_.notify_all();
   }
   if (options_.on_ended) options_.on_ended();
 }
 
-size_t Uploader::PointsInFront() const {
-  size_t count = 0;
-  while (count < waiting_.size() && count < options_.batch_points &&
-         std::holds_alternative<Point>(waiting_[count])) {
+size_t Uploader::BatchInFront() const {
+  size_t count = 0, bytes = 0;
+  while (count < waiting_.size() && count < options_.batch_points) {
+    const Item& item = waiting_[count];
+    if (!std::holds_alternative<Point>(item) && !std::holds_alternative<StatisticsText>(item))
+      break;
+    bytes += BytesOf(item);
+    if (count > 0 && bytes > options_.batch_bytes) break;
     ++count;
   }
   return count;
+}
+
+PointBatch Uploader::TakeBatch(size_t items) {
+  PointBatch batch{.attempt = attempt_};
+  for (; items > 0; --items) {
+    Item item = std::move(waiting_.front());
+    waiting_.pop_front();
+    waiting_bytes_ -= BytesOf(item);
+    if (auto* point = std::get_if<Point>(&item)) batch.points.push_back(std::move(*point));
+    if (auto* statistics = std::get_if<StatisticsText>(&item))
+      batch.statistics.push_back(std::move(*statistics));
+  }
+  return batch;
 }
 
 // Until there is something to send now. False: it is over.
 bool Uploader::WaitForWork(std::unique_lock<std::mutex>& lock) {
   changed_.wait(lock, [&] { return !waiting_.empty() || !ended_.ok(); });
   changed_.wait_for(lock, options_.batch_wait, [&] {
-    const size_t points = PointsInFront();
-    return !ended_.ok() || points >= options_.batch_points || points < waiting_.size();
+    const size_t items = BatchInFront();
+    return !ended_.ok() || items >= options_.batch_points || items < waiting_.size();
   });
   return ended_.ok();
 }
@@ -112,20 +147,20 @@ void Uploader::Run() {
   while (true) {
     std::unique_lock lock(mutex_);
     if (!WaitForWork(lock)) return;
-    std::vector<Point> points;
+    PointBatch batch;
     std::optional<Item> other;
-    if (const size_t count = PointsInFront(); count > 0) {
-      for (size_t i = 0; i < count; ++i) points.push_back(std::get<Point>(std::move(waiting_[i])));
-      waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(count));
+    if (const size_t items = BatchInFront(); items > 0) {
+      batch = TakeBatch(items);
     } else {
       other = std::move(waiting_.front());
+      waiting_bytes_ -= BytesOf(*other);
       waiting_.pop_front();
     }
     changed_.notify_all();
     lock.unlock();
 
     if (!other) {
-      if (Status status = SendPoints(std::move(points)); !status.ok())
+      if (Status status = SendBatch(std::move(batch)); !status.ok())
         return EndEarly(status.WithContext("the coordinator refused a report"));
     } else if (auto* checkpoint = std::get_if<Checkpoint>(&*other)) {
       lock.lock();
@@ -210,8 +245,8 @@ void Uploader::Unsent(const Checkpoint& checkpoint) const {
   if (options_.send_object && options_.on_unsent) options_.on_unsent(checkpoint.hash);
 }
 
-Status Uploader::SendPoints(std::vector<Point> points) {
-  PointBatch batch{attempt_, sequence_ + 1, std::move(points), {}};
+Status Uploader::SendBatch(PointBatch batch) {
+  batch.sequence = sequence_ + 1;
   if (batch.sequence == 1) {
     const std::lock_guard lock(mutex_);
     batch.fingerprint = fingerprint_;

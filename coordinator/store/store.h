@@ -21,6 +21,7 @@
 #include "base/status.h"
 #include "coordinator/store/records.h"
 #include "results/database.h"
+#include "trainer/statistics/record.h"
 
 namespace gyre {
 
@@ -97,6 +98,8 @@ class Store {
   /// The later attempt's value stands.
   Result<std::vector<Nondeterminism>> Put(const AttemptRecord& attempt,
                                           const std::vector<PointRecord>& points);
+  /// Row by row; a row that is there already is replaced.
+  Status Put(const AttemptRecord& attempt, const StatisticsRecord& statistics);
 
   // Checkpoints. What forgets some answers the hashes that nothing refers to any more.
   /// Saves one and keeps the newest two full ones.

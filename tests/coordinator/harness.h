@@ -160,9 +160,11 @@ class CoordinatorTest : public testing::Test {
   }
 
   Result<int64_t> Report(const AttemptRef& attempt, int64_t sequence,
-                         std::vector<PointRecord> points, const std::string& fingerprint = "cpu") {
+                         std::vector<PointRecord> points, const std::string& fingerprint = "cpu",
+                         std::vector<StatisticsRecord> statistics = {}) {
     return Get<int64_t>([&](const Moment& moment) {
-      return coordinator_->ReportPoints({attempt, sequence, points, fingerprint}, moment);
+      return coordinator_->ReportPoints({attempt, sequence, points, fingerprint, statistics},
+                                        moment);
     });
   }
 

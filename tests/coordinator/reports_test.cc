@@ -151,7 +151,8 @@ TEST_F(ReportsTest, ManyWritersAndReadersAndHeartbeatsBetweenThem) {
     for (const LeaseReply& lease : leases) {
       writers.emplace_back([&, lease] {
         for (int64_t batch = 1; batch <= kBatches; ++batch) {
-          const ReportPointsCall call{Ref(lease, "w1"), batch, {{"m", batch, batch, 1.0}}, "cpu"};
+          const ReportPointsCall call{
+              Ref(lease, "w1"), batch, {{"m", batch, batch, 1.0}}, "cpu", {}};
           const Status status = loop.Do(
               [&](const Moment& at) { return coordinator_->ReportPoints(call, at).status(); });
           if (!status.ok()) ++failed;

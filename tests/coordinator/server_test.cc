@@ -200,11 +200,27 @@ TEST_F(ServerTest, AJobFromSubmissionToQuery) {
       Call(*workers_, &v1::WorkerService::Stub::ReportPoints, points, &acknowledged).error_code(),
       grpc::StatusCode::INVALID_ARGUMENT);
 
+  // A batch with one good record and one that is none: nothing of it is taken.
+  points.set_sequence(2);
+  point->set_step(6);
+  points.add_statistics(R"({"step": 6, "tokens": 60, "head_scores": [{"layer": 0, "head": 1,
+      "diagonal": 0.5, "previous": null, "first": 0.25, "entropy": 1, "distance": 3}]})");
+  for (const char* wrong : {"no json", "[]", R"({"step": 6})", R"({"step": -1, "tokens": 1})"}) {
+    points.add_statistics(wrong);
+    const grpc::Status refused =
+        Call(*workers_, &v1::WorkerService::Stub::ReportPoints, points, &acknowledged);
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << wrong;
+    EXPECT_THAT(refused.error_message(), HasSubstr("statistics")) << wrong;
+    points.mutable_statistics()->RemoveLast();
+  }
+  ASSERT_TRUE(Call(*workers_, &v1::WorkerService::Stub::ReportPoints, points, &acknowledged).ok());
+  EXPECT_EQ(acknowledged.acknowledged(), 2);
+
   v1::FinishAttemptRequest finish;
   *finish.mutable_attempt() = held->attempt();
   finish.set_incarnation("w1");
   finish.set_outcome(v1::OUTCOME_SUCCEEDED);
-  finish.set_last_sequence(1);
+  finish.set_last_sequence(2);
   v1::FinishAttemptResponse finished;
   ASSERT_TRUE(Call(*workers_, &v1::WorkerService::Stub::FinishAttempt, finish, &finished).ok());
   finish.set_incarnation("other");

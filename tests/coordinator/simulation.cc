@@ -18,6 +18,12 @@ constexpr Millis kCallTimeout{2000};
 
 double Value(int64_t job, int64_t step) { return 1.0 / static_cast<double>(job * 100 + step + 1); }
 
+StatisticsRecord StatisticsOf(int64_t job, int64_t step) {
+  StatisticsRecord record{.step = step, .tokens = step * 10};
+  for (const int head : {0, 1}) record.head_scores.push_back({0, head, Value(job, step)});
+  return record;
+}
+
 }  // namespace
 
 Simulation::Simulation(uint64_t seed, std::filesystem::path database)
@@ -341,6 +347,7 @@ void Simulation::Report(const Thread& thread) {
   call.fingerprint = "cpu";
   for (int64_t step = worker.reported + 1; step <= worker.step; ++step) {
     call.points.push_back({"m", step, step * 10, Value(call.attempt.job, step)});
+    if (step % 2 == 0) call.statistics.push_back(StatisticsOf(call.attempt.job, step));
   }
   Insist(
       thread,
@@ -418,6 +425,24 @@ void Simulation::CheckStep() {
   if (const Status status = coordinator_->CheckInvariants(); !status.ok()) Fail(status.ToString());
 }
 
+// Each row that a point of a step with statistics has beside it, once, whatever became of the
+// attempts that reported it.
+void Simulation::CheckStatistics() {
+  const Database& database = coordinator_->store().database();
+  auto rows = database.Prepare("SELECT job_id, step, tokens, head, diagonal FROM head_scores");
+  int64_t count = 0;
+  for (; rows.ok() && *rows->Step(); ++count) {
+    const int64_t job = rows->Int(0), step = rows->Int(1);
+    if (step % 2 != 0 || rows->Int(2) != step * 10 || rows->Real(4) != Value(job, step)) {
+      Fail("statistics are not what an undisturbed run gives");
+    }
+  }
+  auto wanted = database.Prepare("SELECT 2 * count(*) FROM points WHERE step % 2 = 0");
+  if (!wanted.ok() || !*wanted->Step() || wanted->Int(0) != count) {
+    Fail("statistics and the points that came with them are not together");
+  }
+}
+
 void Simulation::CheckEnd() {
   if (now_ >= kTooLate) return Fail("the sweep does not end");
   const Database& database = coordinator_->store().database();
@@ -430,6 +455,7 @@ void Simulation::CheckEnd() {
       Fail("a point is not what an undisturbed run gives");
     }
   }
+  CheckStatistics();
   if (!std::includes(points.begin(), points.end(), acknowledged_.begin(), acknowledged_.end())) {
     Fail("an acknowledged point is missing");
   }

@@ -79,6 +79,7 @@ class Simulation {
   bool Ask(Run_ run);
   void Fail(const std::string& what);
   void CheckStep();
+  void CheckStatistics();
   void CheckEnd();
   bool AllEnded();
 

@@ -177,7 +177,12 @@ class NthFailure : public CoordinatorTest {
       if (!lease) return "no lease";
       const AttemptRef ref = Ref(*lease, "w1");
       insist([&] { return Beat("w1", {{ref.job, ref.number, {}}}).status(); });
-      insist([&] { return Report(ref, 1, {{"m", 1, 10, 1.5}, {"n", 1, 10, 2.5}}).status(); });
+      StatisticsRecord statistics{.step = 1, .tokens = 10};
+      statistics.frequency_norms.push_back({0, "q", 0, {1, 2}, {3, 4}});
+      statistics.head_scores.push_back({0, 0, 0.5});
+      insist([&] {
+        return Report(ref, 1, {{"m", 1, 10, 1.5}, {"n", 1, 10, 2.5}}, "cpu", {statistics}).status();
+      });
       for (int64_t step = 1; step <= 3; ++step) {
         insist([&] { return Save(ref, step, "h" + std::to_string(step)).status(); });
       }
@@ -186,8 +191,8 @@ class NthFailure : public CoordinatorTest {
       lease.reset();
     }
     std::string all;
-    for (const char* table :
-         {"sweeps", "variants", "jobs", "attempts", "points", "checkpoints", "workers"}) {
+    for (const char* table : {"sweeps", "variants", "jobs", "attempts", "points", "frequency_norms",
+                              "head_scores", "checkpoints", "workers"}) {
       all += Sql(std::string("SELECT * FROM ") + table) + "\n";
     }
     return all + Sql("SELECT kind, job_id, attempt, details FROM events "

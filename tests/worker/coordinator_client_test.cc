@@ -132,10 +132,12 @@ TEST_F(CoordinatorClientTest, EveryFieldTravels) {
                             R"(progress { step: 5 tokens: 50 tokens_per_second: 1.5 loss: 0.5 } } )"
                             R"(problem: "the disk is full")");
 
-  EXPECT_TRUE(client->ReportPoints({{3, 2}, 1, {{"m", 1, 10, 0.1}}, "{}"}, never).ok());
+  EXPECT_TRUE(
+      client->ReportPoints({{3, 2}, 1, {{"m", 1, 10, 0.1}}, {{"{\"step\":1}"}}, "{}"}, never).ok());
   EXPECT_EQ(service_.heard,
             R"(attempt { job_id: 3 attempt: 2 } incarnation: "me" sequence: 1 )"
-            R"(points { metric: "m" step: 1 tokens: 10 value: 0.1 } fingerprint: "{}")");
+            R"(points { metric: "m" step: 1 tokens: 10 value: 0.1 } fingerprint: "{}" )"
+            R"(statistics: "{\"step\":1}")");
 
   EXPECT_THAT(*client->ReportCheckpoint({{3, 2}, {1, 10, "ab", 5, true}, 1}, never),
               ElementsAre("old"));

@@ -32,6 +32,10 @@ TEST(TrainerMessages, EachTypeIsRead) {
       Parsed<Progress>(R"({"type":"progress","step":3,"tokens":30,"tokens_per_second":9,"loss":1})")
           .loss,
       1);
+  EXPECT_EQ(Parsed<StatisticsText>(
+                R"({"type":"statistics","record":{"step":3,"tokens":30,"head_scores":[0.1]}})")
+                .json,
+            R"({"step":3,"tokens":30,"head_scores":[0.1]})");
   EXPECT_TRUE(
       Parsed<Checkpoint>(
           R"({"type":"checkpoint","hash":"ab","bytes":4,"step":3,"tokens":30,"weights_only":true})")

@@ -20,6 +20,12 @@ class UploaderTest : public ::testing::Test {
   UploaderTest() { SetLogLevel(LogLevel::kOff); }
 
   static Point At(int64_t step) { return {"m", step, step, 0.5}; }
+  /// One character a piece, as much as it has; points are dots.
+  static std::string Shape(const PointBatch& batch) {
+    std::string shape(batch.points.size(), '.');
+    for (const StatisticsText& statistics : batch.statistics) shape += statistics.json.front();
+    return shape;
+  }
 
   FakeCoordinator coordinator_;
   std::unique_ptr<CoordinatorClient> client_ = coordinator_.Client();
@@ -35,6 +41,31 @@ TEST_F(UploaderTest, AFullBatchGoesAtOnceAndALonePointAfterAWhile) {
   ASSERT_TRUE(hasty.AddPoint(At(1)));
   ASSERT_TRUE(coordinator_.AwaitPoint(2));
   EXPECT_TRUE(hasty.Finish({}).ok());
+}
+
+TEST_F(UploaderTest, StatisticsGoInBatchesOfBoundedSizeInTheirPlaceAmongPoints) {
+  coordinator_.Fail("ReportPoints", Unavailable("no connection"));  // until all are there
+  Uploader uploader(kAttempt, *client_, {.batch_bytes = 10000, .batch_wait = Millis(3600000)});
+  ASSERT_TRUE(uploader.AddStatistics({"x"}));
+  ASSERT_TRUE(uploader.AddCheckpoint({.step = 0}));
+  ASSERT_TRUE(uploader.AddPoint(At(1)));
+  ASSERT_TRUE(uploader.AddStatistics({std::string(4000, 'a')}));
+  ASSERT_TRUE(uploader.AddStatistics({std::string(4000, 'b')}));
+  ASSERT_TRUE(uploader.AddStatistics({std::string(4000, 'c')}));
+  ASSERT_TRUE(uploader.AddPoint(At(2)));
+  ASSERT_TRUE(uploader.AddStatistics({std::string(50000, 'd')}));  // by itself, and no other
+  ASSERT_TRUE(uploader.AddStatistics({"e"}));
+  ASSERT_TRUE(uploader.AddCheckpoint({.step = 2}));
+  ASSERT_TRUE(uploader.Finish({.outcome = Outcome::kSucceeded}).ok());
+  const auto record = coordinator_.Get(1);
+  std::vector<std::string> shapes;
+  for (const PointBatch& batch : record.batches) shapes.push_back(Shape(batch));
+  EXPECT_THAT(shapes, ElementsAre("x", ".ab", ".c", "d", "e"));
+  EXPECT_EQ(record.batches.back().sequence, 5);
+  ASSERT_EQ(record.checkpoints.size(), 2u);
+  EXPECT_EQ(record.checkpoints[0].sequence, 1);
+  EXPECT_EQ(record.checkpoints[1].sequence, 5);
+  EXPECT_EQ(record.end->last_sequence, 5);
 }
 
 TEST_F(UploaderTest, ACheckpointComesAfterThePointsBeforeIt) {
@@ -163,6 +194,22 @@ TEST_F(UploaderTest, MemoryIsBoundedByHavingTheCallerWait) {
   adding.wait();
   EXPECT_TRUE(uploader.Finish({}).ok());
   EXPECT_EQ(coordinator_.Get(1).Steps().size(), 50u);
+}
+
+TEST_F(UploaderTest, MemoryIsBoundedInBytesToo) {
+  coordinator_.Fail("ReportPoints", Unavailable("no connection"), 3);
+  Uploader uploader(kAttempt, *client_,
+                    {.batch_bytes = 1000, .batch_wait = Millis(1), .max_waiting_bytes = 5000});
+  auto adding = std::async(std::launch::async, [&] {
+    for (int i = 0; i < 10; ++i) EXPECT_TRUE(uploader.AddStatistics({std::string(2000, 'x')}));
+    // More than may wait at all: it waits alone.
+    EXPECT_TRUE(uploader.AddStatistics({std::string(20000, 'y')}));
+  });
+  ASSERT_TRUE(coordinator_.AwaitCalls("ReportPoints", 2));
+  EXPECT_EQ(adding.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  adding.wait();
+  EXPECT_TRUE(uploader.Finish({}).ok());
+  EXPECT_EQ(coordinator_.Get(1).batches.size(), 11u);
 }
 
 TEST_F(UploaderTest, DropFreesACallerThatWaits) {
