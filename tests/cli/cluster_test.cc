@@ -109,6 +109,16 @@ TEST_F(ClusterTest, SubmitWatchCompareAndAsk) {
   EXPECT_EQ(Run({"query", "DELETE FROM jobs"}).exit_code, 2);
   EXPECT_THAT(Run({"status", "--format", "json"}).output, HasSubstr("\"state\": \"ACTIVE\""));
 
+  EXPECT_EQ(Run({"export", "s", "--format", "csv", "-o", "asked"}).exit_code, 0);
+  EXPECT_EQ(Run({"export", "s", "--format", "csv", "-o", "read", "--db", "cluster.db"}).exit_code,
+            0);
+  for (const char* file : {"curves.csv", "comparison.csv", "jobs.csv"}) {
+    const auto asked = ReadFile(folder_ / "asked" / file), read = ReadFile(folder_ / "read" / file);
+    ASSERT_TRUE(asked.ok()) << asked.status();
+    EXPECT_THAT(*asked, HasSubstr("\r\ns,θ=500k <b>|,")) << file;
+    EXPECT_EQ(*asked, *read) << file;
+  }
+
   const GyreResult unknown = Run({"compare", "t"});
   EXPECT_EQ(unknown.exit_code, 1);
   EXPECT_THAT(unknown.error, HasSubstr("no sweep is called 't'; there are: s"));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "coordinator/store/schema_sql.h"
 #include "coordinator/store/store.h"
 #include "tests/coordinator/harness.h"
@@ -173,6 +174,22 @@ TEST_F(SchemaTest, HeadsAreCountedByTheThresholds) {
   EXPECT_EQ(Ask("SELECT head, kind FROM head_census WHERE seed = 7 ORDER BY head"),
             "0|positional\n1|positional\n2|positional\n3|first-token\n4|first-token\n5|semantic\n"
             "6|\n");
+}
+
+// What docs/database.md shows works as it stands there.
+TEST_F(SchemaTest, TheExamplesOfTheDocumentationRun) {
+  Make(2, kRows);
+  ASSERT_TRUE(Store::Open(path_).ok());
+  const auto page = ReadFile("docs/database.md");
+  ASSERT_TRUE(page.ok()) << page.status();
+  int examples = 0;
+  constexpr std::string_view kBegin = "```sql\n", kEnd = "```";
+  for (size_t at = page->find(kBegin); at != std::string::npos; at = page->find(kBegin, at)) {
+    at += kBegin.size();
+    Ask(page->substr(at, page->find(kEnd, at) - at));
+    ++examples;
+  }
+  EXPECT_GE(examples, 7);
 }
 
 TEST_F(SchemaTest, DocumentsAreRows) {
