@@ -24,12 +24,14 @@ bool HasSeveralSweeps(const Rows& rows) {
                      [&](const auto& row) { return row.sweep != rows.front().sweep; });
 }
 
-/// Enough for the narrowest interval, so that the column's numbers line up.
+/// Enough for the narrowest of the intervals at the ends of the curves. At the beginning, where all
+/// models are alike, they are narrower by orders of magnitude.
 int StepDecimals(const std::vector<StepDifference>& rows) {
   int decimals = -1;
-  for (const StepDifference& row : rows) {
-    if (!row.difference.low) continue;
-    const double half_width = (*row.difference.high - *row.difference.low) / 2;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const bool last = i + 1 == rows.size() || rows[i + 1].tokens <= rows[i].tokens;
+    if (!last || !rows[i].difference.low) continue;
+    const double half_width = (*rows[i].difference.high - *rows[i].difference.low) / 2;
     decimals = std::max(decimals, DecimalsFor(half_width));
   }
   return decimals < 0 ? 3 : std::min(decimals, 5);

@@ -92,7 +92,7 @@ struct Comparison {
   std::optional<ByStep> by_step;   // where asked for
   std::optional<Reach> reach;      // where asked for
   std::vector<std::string> notes;  // "0.25-RoPE: 1 of 3 seeds diverged and is left out"
-  std::vector<std::string> verdict;  // a sentence a row that was compared
+  std::vector<std::string> verdict;  // of the rows that were compared
 };
 
 /// The quantity of "<set>/<quantity>[@context][/bucket]": "austen/perplexity@1024" -> "perplexity".
@@ -102,7 +102,7 @@ std::string DifferenceUnit(std::string_view metric);
 bool LowerIsBetter(std::string_view metric);
 
 /// One sentence for each row that has a difference: which way, how much, and whether the seeds can
-/// tell. Whether they can is decided by the adjusted p-value.
+/// tell. Whether they can is decided by the adjusted p-value. Many that they cannot tell share one.
 std::vector<std::string> Verdict(const Comparison& comparison);
 
 /// One sentence for each variant: from where on the data tell it from its baseline.

@@ -10,6 +10,9 @@
 namespace gyre {
 namespace {
 
+// As many sentences about what was not found as anybody reads.
+constexpr int kMostUndecided = 20;
+
 std::string Seeds(int count) { return std::to_string(count) + (count == 1 ? " seed" : " seeds"); }
 
 /// "worse than" for a loss that went up, plain "above" where we do not know what is good.
@@ -80,10 +83,16 @@ std::string Undecided(const ComparisonRow& row, int family) {
   return text + Seeds(difference.pairs) + SeedsNeeded(difference) + ")";
 }
 
+/// Whether there is an interval, and it is not enough once all comparisons count.
+bool IsUndecided(const Difference& difference) {
+  return difference.low && difference.high && difference.p &&
+         difference.p_adjusted.value_or(*difference.p) >= 0.05;
+}
+
 std::string Sentence(const ComparisonRow& row, std::string_view metric, int family) {
   const Difference& difference = *row.difference;
   if (!difference.low || !difference.high || !difference.p) return WithoutInterval(row, metric);
-  if (difference.p_adjusted.value_or(*difference.p) >= 0.05) return Undecided(row, family);
+  if (IsUndecided(difference)) return Undecided(row, family);
   const int decimals = DecimalsFor((*difference.high - *difference.low) / 2);
   const bool above = difference.mean > 0;
   const double near = above ? *difference.low : -*difference.high;
@@ -116,7 +125,9 @@ std::string StepSentence(Rows first, Rows end, std::string_view metric) {
   const std::string of = std::to_string(apart) + " of " + std::to_string(with_interval) +
                          (with_interval == 1 ? " step" : " steps");
   if (apart == 0) {
-    return "At none of " + std::to_string(with_interval) + " steps can the data tell " +
+    return (with_interval == 1
+                ? "At the one step with an interval the data cannot tell "
+                : "At none of " + std::to_string(with_interval) + " steps can the data tell ") +
            last.variant + " from " + last.baseline;
   }
   if (Side(last) == 0) {
@@ -133,11 +144,18 @@ std::string StepSentence(Rows first, Rows end, std::string_view metric) {
 }  // namespace
 
 std::vector<std::string> Verdict(const Comparison& comparison) {
+  const auto undecided = std::count_if(
+      comparison.rows.begin(), comparison.rows.end(),
+      [](const ComparisonRow& row) { return row.difference && IsUndecided(*row.difference); });
   std::vector<std::string> sentences;
   for (const ComparisonRow& row : comparison.rows) {
-    if (row.difference) {
-      sentences.push_back(Sentence(row, comparison.metric, comparison.family));
-    }
+    if (!row.difference) continue;
+    if (undecided > kMostUndecided && IsUndecided(*row.difference)) continue;
+    sentences.push_back(Sentence(row, comparison.metric, comparison.family));
+  }
+  if (undecided > kMostUndecided) {
+    sentences.push_back("The data cannot tell " + std::to_string(undecided) +
+                        " variants from the baseline; the table has their intervals");
   }
   return sentences;
 }

@@ -66,7 +66,7 @@ TEST(ByStep, HasADifferenceAtEachPlaceOfTheCurves) {
   EXPECT_NEAR(rows[1].baseline_mean, 4.05, 1e-12);
   EXPECT_FALSE(rows[2].difference.low);  // both seeds differ by 0.3
   EXPECT_THAT(comparison.by_step->verdict,
-              ElementsAre("At none of 1 steps can the data tell B from A"));
+              ElementsAre("At the one step with an interval the data cannot tell B from A"));
 }
 
 TEST(ByStep, SaysFromWhereOnTheDataTell) {

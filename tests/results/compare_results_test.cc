@@ -196,6 +196,11 @@ TEST(CompareResults, FiveHundredVariantsHaveNoNanAndTheRightFamily) {
   for (const ComparisonRow& row : comparison.rows) with_p += row.difference && row.difference->p;
   EXPECT_EQ(comparison.family, with_p);
   EXPECT_GT(with_p, 100);
+  // What cannot be told shares a sentence, so that what can be told is not lost among hundreds.
+  EXPECT_THAT(comparison.verdict.back(),
+              AllOf(HasSubstr("The data cannot tell "),
+                    HasSubstr(" variants from the baseline; the table has their intervals")));
+  EXPECT_LT(comparison.verdict.size(), comparison.rows.size() - 100);
   const std::string json = ComparisonToJson(comparison);
   EXPECT_THAT(json, Not(HasSubstr("nan")));
   for (const std::string& sentence : comparison.verdict) {
