@@ -123,6 +123,9 @@ class OutputObserver : public TrainObserver {
   explicit OutputObserver(Output* output) : output_(output) {}
   void OnStart(const Json& fingerprint) override { output_->Write(StartedLine(fingerprint)); }
   void OnPoint(const PointValue& point) override { output_->Write(PointLine(point)); }
+  void OnStatistics(const StatisticsRecord& record) override {
+    output_->Write(StatisticsLine(record));
+  }
   void OnCheckpoint(const CheckpointInfo& checkpoint) override {
     output_->Write(CheckpointLine(checkpoint));
   }

@@ -27,6 +27,7 @@
 //   {"type": "point", "metric", "step", "tokens", "value": number or null, "special": "nan" | "inf"
 //   | "-inf"}
 //                               "special" only beside a null
+//   {"type": "statistics", "record": {StatisticsRecord}}     trainer/statistics/record.h
 //   {"type": "progress", "step", "tokens", "tokens_per_second", "loss": as a point's value}
 //   {"type": "checkpoint", "hash", "bytes", "step", "tokens", "weights_only": bool}
 //   {"type": "disk_full", "message"}     a checkpoint could not be written: one in the middle is

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "trainer/backend/create_backend.h"
+#include "trainer/statistics/record.h"
 
 namespace gyre {
 namespace {
@@ -106,6 +107,10 @@ std::string PointLine(const PointValue& point) {
       {"type", "point"}, {"metric", point.metric}, {"step", point.step}, {"tokens", point.tokens}};
   SetNumber(&json, "value", point.value);
   return Line(json);
+}
+
+std::string StatisticsLine(const StatisticsRecord& record) {
+  return Line({{"type", "statistics"}, {"record", ToJson(record)}});
 }
 
 std::string ProgressLine(const TrainProgress& progress) {

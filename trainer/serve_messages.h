@@ -28,6 +28,7 @@ Result<ServeRequest> ParseServeRequest(std::string_view line);
 std::string HelloLine();
 std::string StartedLine(const Json& fingerprint);
 std::string PointLine(const PointValue& point);
+std::string StatisticsLine(const StatisticsRecord& record);
 std::string ProgressLine(const TrainProgress& progress);
 std::string CheckpointLine(const CheckpointInfo& checkpoint);
 std::string DiskFullLine(const std::string& message);

@@ -120,6 +120,7 @@ class ServeTest : public TemporaryHomeTest {
 TEST_F(ServeTest, SeveralJobsInARowGiveThePointsOfTrain) {
   Child child;  // before this process starts threads
   TrainerJob job = MakeJob(home_);
+  job.config.statistics = {.every = 640, .sequences = 2, .collect = {kHeadScores}};
   RecordingObserver expected;
   TrainControl control;
   ASSERT_TRUE(Train(job, {home_, "", 1}, expected, control).ok());
@@ -131,13 +132,18 @@ TEST_F(ServeTest, SeveralJobsInARowGiveThePointsOfTrain) {
   EXPECT_EQ(hello["precisions"][0], "float32");
   for (int run = 0; run < 2; ++run) {
     child.Say(RunLine(job));
-    std::vector<Json> points, checkpoints;
+    std::vector<Json> points, statistics, checkpoints;
     const std::vector<Json> messages = child.Until("done");
     EXPECT_EQ(messages.front()["type"], "started");
     EXPECT_EQ(messages.front()["fingerprint"], Fingerprint("cpu", 1));
     for (const Json& message : messages) {
       if (message["type"] == "point") points.push_back(message);
+      if (message["type"] == "statistics") statistics.push_back(message["record"]);
       if (message["type"] == "checkpoint") checkpoints.push_back(message);
+    }
+    ASSERT_EQ(statistics.size(), 4u);  // steps 0, 10 and 20, and the documents
+    for (size_t i = 0; i < statistics.size(); ++i) {
+      EXPECT_EQ(statistics[i], ToJson(expected.statistics[i]));
     }
     ASSERT_EQ(points.size(), expected.points.size());
     for (size_t i = 0; i < points.size(); ++i) {
