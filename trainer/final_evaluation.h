@@ -28,6 +28,8 @@
 
 namespace gyre {
 
+inline constexpr int64_t kMaxDocumentLosses = 4096;
+
 using PointSink = std::function<void(const std::string& metric, double value)>;
 
 /// `model` has the weights to evaluate, after `tokens`, and room for micro_batch rows of
@@ -35,7 +37,6 @@ using PointSink = std::function<void(const std::string& metric, double value)>;
 /// rows as keep within that number of tokens, and at least one; the encoding in force is resolved
 /// for C. All ranks get all points. `documents` gets the losses of each set's documents at
 /// data.context; of a set of more than kMaxDocumentLosses, of that many groups of neighbours.
-inline constexpr int64_t kMaxDocumentLosses = 4096;
 Status EvaluateAtTheEnd(const JobConfig& config, int micro_batch, int64_t tokens,
                         const std::vector<ValidationSet>& sets, const Ranks& ranks,
                         Backend* backend, Model* model, const PointSink& point,

@@ -59,6 +59,26 @@ TEST_F(CudaTrainingTest, IsTheCpusTraining) {
   ExpectClose(cpu, Run(job, "cuda"), 2e-2);
 }
 
+TEST_F(CudaTrainingTest, ItsStatisticsAreTheCpus) {
+  TrainerJob job = MakeJob(home_);
+  job.config.model.num_key_value_heads = 1;
+  job.config.statistics = {.every = 10 * 64,
+                           .sequences = 4,
+                           .collect = {kFrequencyNorms, kLogitShares, kHeadScores, kTokenNorms}};
+  const auto flat = [&](const char* backend) {
+    Json all = Json::array();
+    for (const auto& record : Run(job, backend).observer.statistics) all.push_back(ToJson(record));
+    return all.flatten();
+  };
+  const Json cpu = flat("cpu"), cuda = flat("cuda");
+  ASSERT_EQ(cpu.size(), cuda.size());
+  for (const auto& [place, value] : cpu.items()) {
+    if (!value.is_number_float()) continue;
+    const double want = value.get<double>();
+    EXPECT_NEAR(cuda[place].get<double>(), want, 1e-3 * std::max(0.01, std::abs(want))) << place;
+  }
+}
+
 // Whichever allocation finds no memory: the same batches in halves, and everybody is told.
 TEST_F(CudaTrainingTest, OutOfMemoryHalvesTheMicroBatchOnce) {
   SetLogLevel(LogLevel::kOff);

@@ -76,6 +76,48 @@ TEST_F(WindowsTest, TheSampleIsEvenlySpacedAndWorthTheTokensAsked) {
   EXPECT_EQ(std::count(batch.targets.begin(), batch.targets.end(), 'b'), 50);
 }
 
+TEST_F(WindowsTest, StatisticsComeFromEvenlySpacedFullWindows) {
+  // Windows of 3: full ones are 0 to 3, 5 and 6; 4 has one token, 7 has two.
+  const Dataset dataset = Made({"abcdefghijklm", "", "nopqrstu"});
+  const auto windows = Windows::Create(&dataset, 3);
+  ASSERT_EQ(windows->full(), 6);
+  EXPECT_THAT(windows->ForStatistics(3), ElementsAre(0, 2, 5));
+  EXPECT_THAT(windows->ForStatistics(1), ElementsAre(0));
+  EXPECT_THAT(windows->ForStatistics(6), ElementsAre(0, 1, 2, 3, 5, 6));
+  // Beyond the full ones the longest.
+  EXPECT_THAT(windows->ForStatistics(7), ElementsAre(0, 1, 2, 3, 5, 6, 7));
+  EXPECT_THAT(windows->ForStatistics(100), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  EXPECT_EQ(windows->LengthOf(3), 3);
+  EXPECT_EQ(windows->LengthOf(4), 1);
+  EXPECT_EQ(windows->LengthOf(7), 2);
+}
+
+TEST_F(WindowsTest, OfEquallyLongWindowsTheFirstAreTaken) {
+  const Dataset dataset = Made({"a", "bcd", "ef", "ghi", "jk"});
+  const auto windows = Windows::Create(&dataset, 10);
+  EXPECT_THAT(windows->ForStatistics(3), ElementsAre(1, 2, 3));
+  EXPECT_THAT(windows->ForStatistics(2), ElementsAre(1, 3));
+}
+
+TEST_F(WindowsTest, ChosenWindowsAreABatch) {
+  const Dataset dataset = Made({"abcde", "fg"});
+  const auto windows = Windows::Create(&dataset, 3);
+  Batch batch;
+  const std::vector<int64_t> chosen = {2, 0};
+  ASSERT_TRUE(windows->Fill(chosen, &batch).ok());
+  EXPECT_THAT(batch.targets, ElementsAre('f', 'g', -1, 'a', 'b', 'c'));
+  EXPECT_THAT(batch.tokens, ElementsAre(256, 'f', 256, 256, 'a', 'b'));
+}
+
+TEST_F(WindowsTest, EachWindowKnowsItsDocument) {
+  const Dataset dataset = Made({"abcde", "", "fg"});
+  const auto windows = Windows::Create(&dataset, 3);
+  EXPECT_EQ(windows->documents(), 3);
+  EXPECT_EQ(windows->DocumentOf(3, 0), 0);
+  EXPECT_EQ(windows->DocumentOf(3, 1), 0);
+  EXPECT_EQ(windows->DocumentOf(3, 2), 2);
+}
+
 TEST_F(WindowsTest, ASetWithoutTextIsAnError) {
   const Dataset dataset = Made({"", ""});
   EXPECT_EQ(Windows::Create(&dataset, 10).status().code(), StatusCode::kInvalidArgument);
