@@ -35,6 +35,10 @@ base:
   data: {train: text.txt, context: 64}
   train: {tokens: 192Ki, batch_tokens: 512, checkpoint_every: 8Ki, optimizer: {lr: 3e-3}}
   evaluate: {every: 16Ki, tokens: 1Ki}
+  statistics:
+    every: 24Ki
+    sequences: 4
+    collect: [frequency_norms, logit_shares, head_scores, token_norms]
 variants:
   NoPE: {position: {type: nope}}
   RoPE: {}

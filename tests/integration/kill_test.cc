@@ -42,6 +42,19 @@ class KillTest : public ClusterTest {
 constexpr const char* kPoints =
     "SELECT v.name, j.seed, p.metric, p.step, p.tokens, p.value FROM points p "
     "JOIN jobs j ON j.id = p.job_id JOIN variants v ON v.id = j.variant_id ORDER BY 1, 2, 3, 4";
+// A kind of statistics, but for whose job and attempt it is.
+struct Kind {
+  const char* table;
+  const char* columns;
+};
+constexpr Kind kStatistics[] = {
+    {"frequency_norms", "step, tokens, layer, tensor, head, norms, norms_without_first"},
+    {"logit_shares", "step, tokens, layer, head, contributions, shares, first, others"},
+    {"head_scores", "step, tokens, layer, head, diagonal, previous, first, entropy, distance"},
+    {"token_norms", "step, tokens, layer, tensor, head, norms"},
+    {"attention_maps", "step, tokens, layer, head, weights"},
+    {"document_losses", "step, tokens, validation_set, targets, nats"},
+};
 constexpr const char* kFinalWeights =
     "SELECT v.name, j.seed, c.step, c.hash FROM checkpoints c JOIN jobs j ON j.id = c.job_id "
     "JOIN variants v ON v.id = j.variant_id WHERE c.weights_only ORDER BY 1, 2";
@@ -79,6 +92,15 @@ TEST_F(KillTest, ASweepThatIsKilledAgainAndAgainEndsAsIfNothingHadHappened) {
   const Rows points = Select(db_, kPoints);
   EXPECT_GT(points.size(), 3000u);
   EXPECT_EQ(points, Select(undisturbed, kPoints));
+  for (const Kind& kind : kStatistics) {
+    const std::string sql = std::string("SELECT v.name, j.seed, ") + kind.columns + " FROM " +
+                            kind.table +
+                            " n JOIN jobs j ON j.id = n.job_id JOIN variants v ON v.id = "
+                            "j.variant_id ORDER BY 1, 2, 3, 4, 5, 6, 7";
+    const Rows rows = Select(db_, sql);
+    EXPECT_GE(rows.size(), size_t{kJobs}) << kind.table;
+    EXPECT_EQ(rows, Select(undisturbed, sql)) << kind.table;
+  }
   const Rows weights = Select(db_, kFinalWeights);
   EXPECT_EQ(weights.size(), size_t{kJobs});
   EXPECT_EQ(weights, Select(undisturbed, kFinalWeights));
@@ -91,6 +113,13 @@ TEST_F(KillTest, ASweepThatIsKilledAgainAndAgainEndsAsIfNothingHadHappened) {
   }
   EXPECT_EQ(Count("jobs WHERE state = 'SUCCEEDED' AND reused_from IS NOT NULL"), kJobs);
   EXPECT_EQ(Count("jobs"), 2 * kJobs);
+  // A job that reuses another's statistics shows them as its own.
+  const auto census = [&](const char* name) {
+    return Select(db_, std::string("SELECT variant, seed, step, layer, head, kind FROM head_census "
+                                   "WHERE sweep = '") +
+                           name + "' ORDER BY 1, 2, 3, 4, 5");
+  };
+  EXPECT_EQ(census("again"), census("wheel"));
 }
 
 }  // namespace
