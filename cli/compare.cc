@@ -11,7 +11,7 @@
 #include "cli/coordinator_option.h"
 #include "cli/exit_code.h"
 #include "cli/output_comparison.h"
-#include "cli/sweep_client.h"
+#include "cli/results_source.h"
 #include "cli/terminal.h"
 #include "sweeps/spec/scalar.h"
 
@@ -27,16 +27,10 @@ struct Arguments {
   OutputFormat format = OutputFormat::kTable;
 };
 
-Result<Comparison> AskCoordinator(const Arguments& arguments) {
-  GYRE_ASSIGN_OR_RETURN(const auto client, SweepClient::Connect(arguments.coordinator));
-  GYRE_ASSIGN_OR_RETURN(const std::string json,
-                        client->Compare(arguments.sweeps, arguments.options));
-  return ComparisonFromJson(json);
-}
-
-Result<Comparison> ReadDatabase(const Arguments& arguments) {
-  GYRE_ASSIGN_OR_RETURN(const Database database, Database::OpenReadOnly(arguments.database));
-  return Compare(database, arguments.sweeps, arguments.options);
+Result<Comparison> MakeComparison(const Arguments& arguments) {
+  GYRE_ASSIGN_OR_RETURN(const ResultsSource source,
+                        ResultsSource::Open(arguments.coordinator, arguments.database));
+  return source.Compare(arguments.sweeps, arguments.options);
 }
 
 Result<int64_t> ReadTokens(const std::string& text) {
@@ -67,8 +61,7 @@ int RunCompare(Arguments arguments) {
     if (!tokens.ok()) return Fail(tokens.status());
     arguments.options.at_tokens = *tokens;
   }
-  const Result<Comparison> comparison =
-      arguments.database.empty() ? AskCoordinator(arguments) : ReadDatabase(arguments);
+  const Result<Comparison> comparison = MakeComparison(arguments);
   if (!comparison.ok()) return Fail(comparison.status());
   const int width = TerminalOf(STDOUT_FILENO).width;
   std::fputs(RenderComparison(*comparison, arguments.format, width).c_str(), stdout);

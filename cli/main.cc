@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
   gyre::AddCancelCommand(app, &exit_code);
   gyre::AddCompareCommand(app, &exit_code);
   gyre::AddPlotCommand(app, &exit_code);
+  gyre::AddReportCommand(app, &exit_code);
   gyre::AddQueryCommand(app, &exit_code);
   gyre::AddExportCommand(app, &exit_code);
   gyre::AddCoordinatorCommand(app, &exit_code);

@@ -206,6 +206,10 @@ std::string RenderCsv(const Comparison& comparison) {
 
 }  // namespace
 
+OutputSection ComparisonSection(const Comparison& comparison) {
+  return {Title(comparison), ToText(comparison), comparison.verdict, comparison.notes};
+}
+
 std::string RenderComparison(const Comparison& comparison, OutputFormat format, int width) {
   if (format == OutputFormat::kJson) return ComparisonToJson(comparison) + "\n";
   if (comparison.by_step || comparison.reach) {
@@ -217,8 +221,7 @@ std::string RenderComparison(const Comparison& comparison, OutputFormat format, 
     return text;
   }
   if (format == OutputFormat::kCsv) return RenderCsv(comparison);
-  return RenderSection(
-      {Title(comparison), ToText(comparison), comparison.verdict, comparison.notes}, format, width);
+  return RenderSection(ComparisonSection(comparison), format, width);
 }
 
 }  // namespace gyre

@@ -8,9 +8,13 @@
 #include <string>
 
 #include "cli/output_format.h"
+#include "cli/output_section.h"
 #include "results/comparison.h"
 
 namespace gyre {
+
+/// The rows with their heading, verdict and notes, as people read them.
+OutputSection ComparisonSection(const Comparison& comparison);
 
 /// `width` as in RenderTable().
 std::string RenderComparison(const Comparison& comparison, OutputFormat format, int width);

@@ -10,7 +10,7 @@
 #include "cli/exit_code.h"
 #include "cli/gnuplot.h"
 #include "cli/output_table.h"
-#include "cli/sweep_client.h"
+#include "cli/results_source.h"
 #include "sweeps/spec/nearest.h"
 
 namespace gyre {
@@ -71,16 +71,9 @@ Status Draw(Arguments arguments) {
   if (!arguments.spread.empty()) {
     GYRE_ASSIGN_OR_RETURN(arguments.options.spread, ReadSpread(arguments.spread));
   }
-  std::unique_ptr<SweepClient> client;
-  if (arguments.database.empty()) {
-    GYRE_ASSIGN_OR_RETURN(client, SweepClient::Connect(arguments.coordinator));
-  }
-  const AskSql ask = [&](const std::string& sql) -> Result<QueryTable> {
-    if (client == nullptr) return RunQuery(arguments.database, sql, /*max_rows=*/0);
-    GYRE_ASSIGN_OR_RETURN(const std::string json, client->Query(sql, kDefaultQueryRows));
-    return QueryTableFromJson(json);
-  };
-  GYRE_ASSIGN_OR_RETURN(const Plot plot, MakePlot(arguments.options, ask));
+  GYRE_ASSIGN_OR_RETURN(const ResultsSource source,
+                        ResultsSource::Open(arguments.coordinator, arguments.database));
+  GYRE_ASSIGN_OR_RETURN(const Plot plot, MakePlot(arguments.options, source.ask()));
   std::string bytes;
   if (target.csv) {
     bytes = RenderCsv(plot.rows);
