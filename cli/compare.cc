@@ -93,7 +93,8 @@ void AddCompareCommand(CLI::App& app, int* exit_code) {
   auto arguments = std::make_shared<Arguments>();
   command->add_option("SWEEP", arguments->sweeps, "Names of sweeps")->required();
   command->add_option("--metric", arguments->options.metric,
-                      "What to compare (default: perplexity on the first validation set)");
+                      "What to compare (default: perplexity on the first validation set; for "
+                      "curves, its loss_sample)");
   command->add_option("--baseline", arguments->options.baseline,
                       "VARIANT, or SWEEP/VARIANT (default: the sweep's)");
   auto* at = command->add_option("--at", arguments->at,
