@@ -108,9 +108,14 @@ void AddCompareCommand(CLI::App& app, int* exit_code) {
                    "The tokens at which the curves first come down to this value")
       ->type_name("LOSS")
       ->excludes(at);
-  command->add_flag("--documents,!--no-documents", arguments->options.documents,
-                    "Intervals over validation documents (default: with at most " +
-                        std::to_string(kMostVariantsWithDocuments) + " variants)");
+  auto* documents = command->add_flag_callback(
+      "--documents", [arguments] { arguments->options.documents = true; },
+      "Intervals over validation documents (default: with at most " +
+          std::to_string(kMostVariantsWithDocuments) + " variants)");
+  command
+      ->add_flag_callback(
+          "--no-documents", [arguments] { arguments->options.documents = false; }, "None of them")
+      ->excludes(documents);
   AddCoordinatorOption(command, &arguments->coordinator);
   AddDatabaseOption(command, &arguments->database);
   AddFormatOption(command, &arguments->format);

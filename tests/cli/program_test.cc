@@ -48,24 +48,23 @@ TEST(Program, WithoutACommandItSaysWhichThereAre) {
 }
 
 TEST(Program, WrongOptionsAreUsage) {
-  for (const std::vector<std::string>& arguments :
-       std::vector<std::vector<std::string>>{{"compare"},
-                                             {"compare", "s", "--nonsense"},
-                                             {"compare", "s", "--format", "xml"},
-                                             {"compare", "s", "--at", "-5"},
-                                             {"compare", "s", "--at", "1.5"},
-                                             {"compare", "s", "--at", "soon"},
-                                             {"compare", "s", "--reach", "low"},
-                                             {"compare", "s", "--at", "5", "--by-step"},
-                                             {"compare", "s", "--at", "5", "--reach", "2"},
-                                             {"compare", "s", "--by-step", "--reach", "2",
-                                              "--format", "csv"},
-                                             {"query"},
-                                             {"query", "SELECT 1", "--max-rows", "0"},
-                                             {"cancel"},
-                                             {"status", "--coordinator", "nonsense"},
-                                             {"status", "--coordinator", "host:99999"},
-                                             {"--nonsense"}}) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"compare"},
+           {"compare", "s", "--nonsense"},
+           {"compare", "s", "--format", "xml"},
+           {"compare", "s", "--at", "-5"},
+           {"compare", "s", "--at", "1.5"},
+           {"compare", "s", "--at", "soon"},
+           {"compare", "s", "--reach", "low"},
+           {"compare", "s", "--at", "5", "--by-step"},
+           {"compare", "s", "--at", "5", "--reach", "2"},
+           {"compare", "s", "--by-step", "--reach", "2", "--format", "csv"},
+           {"query"},
+           {"query", "SELECT 1", "--max-rows", "0"},
+           {"cancel"},
+           {"status", "--coordinator", "nonsense"},
+           {"status", "--coordinator", "host:99999"},
+           {"--nonsense"}}) {
     const GyreResult result = RunGyre(arguments);
     EXPECT_EQ(result.exit_code, 2) << arguments.front();
     EXPECT_THAT(result.error, StartsWith("gyre: error: "));
@@ -132,6 +131,29 @@ TEST(Program, ReadsADatabaseWithoutACoordinator) {
   EXPECT_EQ(csv.output, "name\nθ=10k\n日本語 <b>\n");
   const GyreResult at = RunGyre({"compare", "s", "--db", file, "--at", "0.5k"});
   EXPECT_EQ(at.exit_code, 0) << at.error;
+}
+
+TEST(Program, ComparesOverDocumentsUnlessToldNotTo) {
+  ResultsDatabase db;
+  const int64_t sweep = db.AddSweep("s", "A");
+  for (const auto& [name, nats] :
+       {std::pair{"A", "[9,8,7,6,5,4,3,2]"}, {"B", "[8,8,6,6,4,4,2,2]"}}) {
+    const int64_t variant = db.AddVariant(sweep, name);
+    for (int seed = 0; seed < 2; ++seed) {
+      const int64_t job = db.AddFinished(sweep, variant, seed, 5 + seed);
+      db.AddDocuments(job, "austen", 10, "[10,10,10,10,10,10,10,10]", nats);
+    }
+  }
+  const std::vector<std::string> compare = {"compare", "s",    "--format",
+                                            "json",    "--db", db.path().string()};
+  const auto with = [&](const std::string& flag) {
+    std::vector<std::string> arguments = compare;
+    if (!flag.empty()) arguments.push_back(flag);
+    return RunGyre(arguments).output;
+  };
+  EXPECT_THAT(with(""), HasSubstr("\"documents\": 8"));
+  EXPECT_EQ(with("--documents"), with(""));
+  EXPECT_THAT(with("--no-documents"), HasSubstr("\"documents\": null"));
 }
 
 TEST(Program, SaysNoWithOne) {
