@@ -21,16 +21,16 @@ struct Table {
   const char* name;  // of the file
   const char* view;
   const char* order;
-  bool by_job;  // too large to be asked for as one, and cheap by job
+  bool by_variant;  // too large to be asked for as one, and cheap by variant
 };
 constexpr std::array<Table, 8> kTables = {{
-    {"curves", "curves", "metric, step", true},
+    {"curves", "curves", "seed, metric, step", true},
     {"final", "final", "variant, seed, metric", false},
     {"comparison", "comparison", "variant, metric", false},
-    {"frequencies", "frequencies", "step, layer, tensor, head, pair", true},
-    {"contributions", "contributions", "step, layer, head, pair", true},
-    {"head_scores", "head_census", "step, layer, head", true},
-    {"documents", "documents", "validation_set, step, document", true},
+    {"frequencies", "frequencies", "seed, step, layer, tensor, head, pair", true},
+    {"contributions", "contributions", "seed, step, layer, head, pair", true},
+    {"head_scores", "head_census", "seed, step, layer, head", true},
+    {"documents", "documents", "seed, validation_set, step, document", true},
     {"failures", "failures", "variant, seed, attempt", false},
 }};
 
@@ -45,8 +45,9 @@ constexpr char kJobs[] =
     "a.fingerprint AS fingerprint, v.train_dataset AS train_dataset, "
     "v.validation_datasets AS validation_datasets, j.key AS key, v.config AS config, "
     "j.rotation AS rotation "
-    "FROM jobs j JOIN sweeps s ON s.id = j.sweep_id JOIN variants v ON v.id = j.variant_id "
-    "LEFT JOIN attempts a ON a.job_id = coalesce(j.reused_from, j.id) AND a.number = "
+    "FROM jobs j JOIN sweeps s ON s.id = j.sweep_id "
+    "JOIN variants v ON v.id = j.variant_id AND v.sweep_id = s.id LEFT JOIN attempts a ON a.job_id "
+    "= coalesce(j.reused_from, j.id) AND a.number = "
     "(SELECT max(number) FROM attempts WHERE job_id = coalesce(j.reused_from, j.id)) ";
 // Those of its columns that are JSON.
 const std::set<std::string>& JsonColumns() {
@@ -188,6 +189,10 @@ class TableWriter {
 Result<ExportedTables> ExportTables(const std::string& sweep, ExportFormat format,
                                     const AskSql& ask, const WriteText& write) {
   GYRE_ASSIGN_OR_RETURN(const std::vector<SweepJob> jobs, JobsOf(sweep, ask));
+  std::vector<std::string> variants;
+  for (const SweepJob& job : jobs) {
+    if (variants.empty() || variants.back() != job.job.variant) variants.push_back(job.job.variant);
+  }
   GYRE_ASSIGN_OR_RETURN(const QueryTable views,
                         ask("SELECT name FROM sqlite_schema WHERE type = 'view'"));
   std::set<std::string> known;
@@ -206,23 +211,27 @@ Result<ExportedTables> ExportTables(const std::string& sweep, ExportFormat forma
     const std::string select =
         std::string("SELECT * FROM ") + table.view + " WHERE sweep = " + Quote(sweep);
     const std::string order = std::string(" ORDER BY ") + table.order;
-    if (!table.by_job) {
+    if (!table.by_variant) {
       GYRE_RETURN_IF_ERROR(EachPage(select + order, kPageRows, ask, to(writer)));
     } else {
-      GYRE_ASSIGN_OR_RETURN(const QueryTable columns, ask(select + " AND 0"));
-      GYRE_RETURN_IF_ERROR(writer.Add(columns));
-      for (const SweepJob& job : jobs) {
-        GYRE_RETURN_IF_ERROR(EachPage(
-            select + " AND variant = " + Quote(job.job.variant) +
-                " AND seed = " + std::to_string(static_cast<int64_t>(job.job.seed)) + order,
-            kPageRows, ask, to(writer)));
+      GYRE_ASSIGN_OR_RETURN(QueryTable first, ask(select + " LIMIT 1"));
+      const bool any = !std::exchange(first.rows, {}).empty();
+      GYRE_RETURN_IF_ERROR(writer.Add(first));  // the columns
+      for (size_t v = 0; any && v < variants.size(); ++v) {
+        GYRE_RETURN_IF_ERROR(EachPage(select + " AND variant = " + Quote(variants[v]) + order,
+                                      kPageRows, ask, to(writer)));
       }
     }
     done.files.push_back(writer.done());
   }
   TableWriter writer("jobs", format, write);
-  GYRE_RETURN_IF_ERROR(EachPage(kJobs + ("WHERE s.name = " + Quote(sweep)) + " ORDER BY v.id, seed",
-                                kPageJobs, ask, to(writer)));
+  const std::string select = kJobs + ("WHERE s.name = " + Quote(sweep));
+  GYRE_ASSIGN_OR_RETURN(const QueryTable columns, ask(select + " AND 0"));
+  GYRE_RETURN_IF_ERROR(writer.Add(columns));
+  for (const std::string& variant : variants) {
+    GYRE_RETURN_IF_ERROR(EachPage(select + " AND v.name = " + Quote(variant) + " ORDER BY j.seed",
+                                  kPageJobs, ask, to(writer)));
+  }
   done.files.push_back(writer.done());
   return done;
 }
@@ -235,7 +244,7 @@ Status ExportCurves(const std::string& sweep, const AskSql& ask,
     GYRE_RETURN_IF_ERROR(begin(job.job));
     GYRE_RETURN_IF_ERROR(EachPage(
         "SELECT p.metric, p.step, p.value, "
-        "coalesce((julianday(a.started_at) - 2440587.5) * 86400.0, 0) "
+        "coalesce(round((julianday(a.started_at) - 2440587.5) * 86400000.0) / 1000.0, 0) "
         "FROM points p LEFT JOIN attempts a ON a.job_id = p.job_id AND a.number = p.attempt "
         "WHERE p.job_id = " +
             std::to_string(job.with_points) + " ORDER BY p.metric, p.step",

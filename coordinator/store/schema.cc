@@ -14,9 +14,9 @@ constexpr int64_t kApplicationId = 0x67797265;
 
 // Element n brings a file from version n to n + 1. Only ever append; a released step never changes.
 const std::vector<std::string>& Migrations() {
-  static const auto* const migrations =
-      new std::vector<std::string>{std::string(kTablesSql) + kViewsSql, kVersion2Sql,
-                                   std::string(kStatisticsTablesSql) + kStatisticsViewsSql};
+  static const auto* const migrations = new std::vector<std::string>{
+      std::string(kTablesSql) + kViewsSql, kVersion2Sql,
+      std::string(kStatisticsTablesSql) + kCurveViewsSql + kStatisticsViewsSql};
   return *migrations;
 }
 

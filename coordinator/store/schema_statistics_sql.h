@@ -124,6 +124,69 @@ CREATE TABLE document_losses (    -- the losses of a validation set's documents,
 );
 )sql";
 
+// They say what they said in version 1, in ways that do not take the square of a sweep's jobs: that
+// a variant is of its job's sweep lets SQLite find it by its name, and comparison joins no names.
+inline constexpr char kCurveViewsSql[] = R"sql(
+DROP VIEW curves;
+CREATE VIEW curves AS             -- every value of every curve
+SELECT s.name AS sweep, v.name AS variant, j.seed AS seed, v.theta AS theta, v.p AS p,
+       v.keep AS keep, v.spacing AS spacing, points.metric AS metric, points.step AS step,
+       points.tokens AS tokens, points.value AS value
+FROM jobs j
+JOIN sweeps s ON s.id = j.sweep_id
+JOIN variants v ON v.id = j.variant_id AND v.sweep_id = s.id
+JOIN points ON points.job_id = coalesce(j.reused_from, j.id);
+
+DROP VIEW final;
+CREATE VIEW final AS              -- the last point of each metric of each finished job
+SELECT s.name AS sweep, v.name AS variant, j.seed AS seed, v.theta AS theta, v.p AS p,
+       v.keep AS keep, v.spacing AS spacing, last.metric AS metric, last.step AS step,
+       points.tokens AS tokens, points.value AS value
+FROM jobs j
+JOIN sweeps s ON s.id = j.sweep_id
+JOIN variants v ON v.id = j.variant_id AND v.sweep_id = s.id
+JOIN (SELECT job_id, metric, max(step) AS step FROM points GROUP BY job_id, metric) last
+  ON last.job_id = coalesce(j.reused_from, j.id)
+JOIN points ON points.job_id = last.job_id AND points.metric = last.metric
+  AND points.step = last.step
+WHERE j.state = 'SUCCEEDED';
+
+DROP VIEW comparison;
+CREATE VIEW comparison AS         -- mean and standard deviation over seeds, diverged ones left out
+WITH value AS (
+  SELECT s.name AS sweep, v.id AS variant_id, v.name AS variant, points.metric AS metric,
+         points.value AS x
+  FROM jobs j
+  JOIN sweeps s ON s.id = j.sweep_id
+  JOIN variants v ON v.id = j.variant_id AND v.sweep_id = s.id
+  JOIN (SELECT job_id, metric, max(step) AS step FROM points GROUP BY job_id, metric) last
+    ON last.job_id = coalesce(j.reused_from, j.id)
+  JOIN points ON points.job_id = last.job_id AND points.metric = last.metric
+    AND points.step = last.step
+  WHERE j.state = 'SUCCEEDED' AND j.diverged_at_step IS NULL
+), average AS (
+  SELECT sweep, variant_id, variant, metric, count(x) AS n, avg(x) AS mean
+  FROM value GROUP BY sweep, variant_id, variant, metric
+), spread AS (
+  SELECT a.sweep AS sweep, a.variant_id AS variant_id, a.variant AS variant, a.metric AS metric,
+         a.n AS n, a.mean AS mean,
+         sum((x - a.mean) * (x - a.mean)) / nullif(a.n - 1, 0) AS variance
+  FROM average a
+  JOIN value ON value.variant_id = a.variant_id AND value.metric = a.metric
+  GROUP BY a.sweep, a.variant_id, a.variant, a.metric, a.n, a.mean
+)
+SELECT sweep, variant, metric, n, mean,
+       CASE WHEN variance > 0 THEN (
+         WITH RECURSIVE newton(i, root) AS (
+           SELECT 0, max(variance, 1)
+           UNION ALL
+           SELECT i + 1, (root + variance / root) / 2 FROM newton WHERE i < 100
+         ) SELECT min(root) FROM newton
+       ) ELSE variance END AS std
+FROM spread
+ORDER BY sweep, variant_id, metric;
+)sql";
+
 // The frequencies in force at a step are those of the last switch that its tokens have reached;
 // being an argument of json_each, they are found once a head and not once a pair.
 inline constexpr char kStatisticsViewsSql[] = R"sql(
@@ -137,7 +200,7 @@ SELECT s.name AS sweep, v.name AS variant, j.seed AS seed, n.step AS step, n.tok
        json_extract(n.norms_without_first, '$[' || pair.key || ']') AS norm_without_first
 FROM jobs j
 JOIN sweeps s ON s.id = j.sweep_id
-JOIN variants v ON v.id = j.variant_id
+JOIN variants v ON v.id = j.variant_id AND v.sweep_id = s.id
 JOIN frequency_norms n ON n.job_id = coalesce(j.reused_from, j.id)
 JOIN json_each(coalesce(
   (SELECT json_extract(change.value, '$.frequencies')
@@ -157,7 +220,7 @@ SELECT s.name AS sweep, v.name AS variant, j.seed AS seed, n.step AS step, n.tok
        json_extract(n.others, '$[' || pair.key || ']') AS others
 FROM jobs j
 JOIN sweeps s ON s.id = j.sweep_id
-JOIN variants v ON v.id = j.variant_id
+JOIN variants v ON v.id = j.variant_id AND v.sweep_id = s.id
 JOIN logit_shares n ON n.job_id = coalesce(j.reused_from, j.id)
 JOIN json_each(coalesce(
   (SELECT json_extract(change.value, '$.frequencies')
@@ -177,7 +240,7 @@ SELECT s.name AS sweep, v.name AS variant, j.seed AS seed, n.step AS step, n.tok
             ELSE 'semantic' END AS kind
 FROM jobs j
 JOIN sweeps s ON s.id = j.sweep_id
-JOIN variants v ON v.id = j.variant_id
+JOIN variants v ON v.id = j.variant_id AND v.sweep_id = s.id
 JOIN head_scores n ON n.job_id = coalesce(j.reused_from, j.id);
 
 CREATE VIEW documents AS          -- one row per document (or group of neighbours) and loss
@@ -186,7 +249,7 @@ SELECT s.name AS sweep, v.name AS variant, j.seed AS seed, n.validation_set AS v
        json_extract(n.nats, '$[' || document.key || ']') AS nats
 FROM jobs j
 JOIN sweeps s ON s.id = j.sweep_id
-JOIN variants v ON v.id = j.variant_id
+JOIN variants v ON v.id = j.variant_id AND v.sweep_id = s.id
 JOIN document_losses n ON n.job_id = coalesce(j.reused_from, j.id)
 JOIN json_each(n.targets) document;
 )sql";

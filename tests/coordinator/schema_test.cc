@@ -29,7 +29,16 @@ INSERT INTO jobs (id, sweep_id, variant_id, seed, key, state, parameters, tokens
     '', NULL),
   (2, 1, 1, 7, '', 'SUCCEEDED', 1, 1, '[{"frequencies": [1, 0]}]', '', 1);
 INSERT INTO models VALUES (1, 'folder', 'hash', '{}');
-INSERT INTO points VALUES (1, 'train/loss', 3, 30, 1.5, 1);
+INSERT INTO variants (id, sweep_id, name, config, train_dataset, validation_datasets,
+  position_type) VALUES (2, 1, 'w', '{}', '', '{}', 'nope');
+INSERT INTO jobs (id, sweep_id, variant_id, seed, key, state, parameters, tokens_budget, rotation,
+  queued_at, diverged_at_step) VALUES
+  (3, 1, 2, 0, '', 'SUCCEEDED', 1, 1, '[]', '', NULL), (4, 1, 2, 1, '', 'SUCCEEDED', 1, 1, '[]',
+  '', NULL), (5, 1, 2, 2, '', 'SUCCEEDED', 1, 1, '[]', '', 2), (6, 1, 2, 3, '', 'RUNNING', 1, 1,
+  '[]', '', NULL);
+INSERT INTO points VALUES (1, 'train/loss', 3, 30, 1.5, 1), (1, 'train/loss', 2, 20, 1.75, 1),
+  (3, 'train/loss', 3, 30, 2.5, 1), (3, 'm', 1, 10, 3, 1), (4, 'train/loss', 3, 30, 2.25, 1),
+  (5, 'train/loss', 3, 30, NULL, 1), (6, 'train/loss', 1, 10, 9, 1);
 INSERT INTO frequency_norms (job_id, model_id, step, layer, tensor, head, norms,
   norms_without_first) VALUES
   (1, NULL, 3, 0, 'q', 0, '[9, 9]', NULL),
@@ -86,8 +95,13 @@ TEST_F(SchemaTest, OlderFilesKeepTheirRows) {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
     Make(version, kRows);
-    const std::string before = Ask("SELECT * FROM frequencies WHERE seed = 7");
-    EXPECT_NE(before, "");  // read by an older program's views
+    EXPECT_NE(Ask("SELECT * FROM frequencies WHERE seed = 7"), "");
+    const auto views = [&] {
+      return Ask("SELECT * FROM curves ORDER BY variant, seed, metric, step") +
+             Ask("SELECT * FROM final ORDER BY variant, seed, metric") +
+             Ask("SELECT * FROM comparison");
+    };
+    const std::string before = views();
     {
       const auto store = Store::Open(path_);
       ASSERT_TRUE(store.ok()) << store.status();
@@ -95,8 +109,9 @@ TEST_F(SchemaTest, OlderFilesKeepTheirRows) {
     EXPECT_EQ(Ask("PRAGMA user_version"), std::to_string(SchemaVersion()) + "\n");
     EXPECT_EQ(Ask("PRAGMA integrity_check"), "ok\n");
     EXPECT_EQ(Ask("PRAGMA foreign_key_check"), "");
-    EXPECT_EQ(Ask("SELECT sweep, seed, step, value FROM curves ORDER BY seed"),
-              "s|0|3|1.5\ns|7|3|1.5\n");
+    EXPECT_EQ(views(), before);
+    EXPECT_EQ(Ask("SELECT variant, metric, n, mean FROM comparison"),
+              "v|train/loss|2|1.5\nw|m|1|3.0\nw|train/loss|2|2.375\n");
     // Of two alike the last stays; what older versions did not say is NULL.
     EXPECT_EQ(Ask("SELECT job_id, model_id, step, tokens, layer, tensor, head, norms, "
                   "norms_without_first, attempt FROM frequency_norms ORDER BY rowid"),
