@@ -97,7 +97,10 @@ std::string Footer() {
          "said.\n\n"
          "Examples:\n"
          "  gyre plot quickstart curve --db results.db\n"
-         "  gyre plot quickstart curve --difference -o difference.pdf --db results.db\n";
+         "  gyre plot quickstart curve --difference -o difference.pdf --db results.db\n"
+         "  gyre plot table-2 frequencies --tensor k --variant RoPE-10k -o keys.png\n"
+         "  gyre plot table-2 tokens --variant RoPE-10k --layer 3 --head 1\n"
+         "  gyre plot p-grid p --spread std -o p.csv\n";
 }
 
 }  // namespace
@@ -119,6 +122,13 @@ void AddPlotCommand(CLI::App& app, int* exit_code) {
   command->add_option("--variant", options.variants, "Only this one; may be given more than once")
       ->allow_extra_args(false);
   command->add_option("--seed", options.seed, "Only this one (default: the mean over seeds)");
+  command->add_option("--tensor", options.tensor, "q, k or v (default: q; for tokens, q and k)");
+  command->add_option("--layer", options.layer, "Counting from 0");
+  command->add_option("--head", options.head, "Counting from 0");
+  command->add_option("--step", options.step,
+                      "Statistics taken after this step (default: each job's last)");
+  command->add_flag("--without-first", options.without_first,
+                    "Norms that leave out each window's first token");
   command->add_option("--spread", arguments->spread,
                       "Bands and bars over seeds: range, std (mean ± standard deviation), interval "
                       "(95% of the mean) or none");

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "results/numbers.h"
 #include "results/plots/kinds.h"
 #include "results/plots/line_plot.h"
 #include "results/plots/plotted_points.h"
@@ -30,6 +31,21 @@ Curves ThinOut(const std::map<int64_t, std::vector<PlottedPoint>>& points) {
     }
   }
   return curves;
+}
+
+/// At round numbers: 200k, 400k; 0.5M, 1M, 1.5M.
+std::vector<std::pair<double, std::string>> TokenTics(double tokens) {
+  constexpr double kMost = 7;
+  double step = 1;
+  for (double power = 1; tokens / step > kMost; power *= 10) {
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      step = factor * power;
+      if (tokens / step <= kMost) break;
+    }
+  }
+  std::vector<std::pair<double, std::string>> tics;
+  for (int i = 0; i * step <= tokens; ++i) tics.emplace_back(i * step, FormatCount(i * step));
+  return tics;
 }
 
 QueryTable Rows(const PlottedSweep& sweep, const std::string& metric, const SeedLines& seeds,
@@ -71,7 +87,7 @@ Result<Plot> MakeCurvePlot(const PlotOptions& options, const PlottedSweep& sweep
   }
   lines.x_label = "tokens trained";
   lines.y_label = options.difference ? sweep.DifferenceLabel(metric) : sweep.MetricLabel(metric);
-  lines.tokens_axis = true;
+  lines.x_tics = TokenTics(curves.steps.rbegin()->first);
   lines.x_range = {0, curves.steps.rbegin()->first};
   lines.zero_line = options.difference;
   lines.lines = NameLines(seeds, metric, &lines.words);

@@ -77,7 +77,8 @@ class GridMaker {
     panel.title = name;
     panel.x_label = "p (share of the frequencies kept)";
     panel.y_label = "θ (base wavelength)";
-    for (const double p : surface.ps) panel.columns.push_back(GnuplotNumber(p));
+    for (const double p : surface.ps)
+      panel.columns.push_back(GnuplotNumber(std::round(p * 1000) / 1000));
     double best = INFINITY;
     for (const double theta : surface.thetas) {
       const PSeries& series = *surface.by_theta.at(theta);
@@ -147,7 +148,7 @@ Result<Plot> MakeGridPlot(const PlotOptions& options, const PlottedSweep& sweep,
   };
   GYRE_ASSIGN_OR_RETURN(const auto values, ReadEndValues(sweep, metric, place, ask));
   const SeedLineOptions line_options{metric, SeedSpread::kNone, options.difference,
-                                     /*ends_only=*/true};
+                                     /*ends_only=*/true, VariantsOf(series)};
   GYRE_ASSIGN_OR_RETURN(const SeedLines seeds, MakeSeedLines(sweep, values, line_options));
   if (seeds.lines.empty()) return NothingFinished(sweep, metric, ask);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "results/numbers.h"
+#include "results/plots/end_values.h"
 #include "results/plots/gnuplot_text.h"
 #include "results/plots/panel_layout.h"
 
@@ -11,7 +12,8 @@ namespace gyre {
 namespace {
 
 constexpr double kTicFont = 11.5, kTitleFont = 12.5;
-constexpr double kBarWidth = 12, kBarRoom = 74;
+constexpr double kBarWidth = 12, kBarRoom = 92;
+constexpr double kAxisName = 18, kRightTics = 44;
 // Above this gnuplot's rectangles, crisp at any size, make too large a file: then an image.
 constexpr size_t kMostRectangles = 40000;
 
@@ -40,8 +42,13 @@ std::string Tics(const std::string& axis, const std::vector<std::string>& labels
                  double room) {
   const size_t step = TicStep(length, std::max<size_t>(labels.size(), 1), room);
   std::string tics = "set " + axis + " (";
-  for (size_t i = 0; i < labels.size(); i += step) {
-    tics += (i > 0 ? ", " : "") + GnuplotTic(labels[i]) + " " + std::to_string(i);
+  bool first = true;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    // Numbers are shown where they are round, whatever their order.
+    const auto number = WholeNumber(labels[i]);
+    if ((number ? static_cast<size_t>(*number) : i) % step != 0) continue;
+    tics += (first ? "" : ", ") + GnuplotTic(labels[i]) + " " + std::to_string(i);
+    first = false;
   }
   return tics + ") out scale 0.5 offset 0,0 " + PlotFont(kTicFont) + "\n";
 }
@@ -55,18 +62,24 @@ double WidestLabel(const std::vector<std::string>& labels) {
 class HeatMapDrawing {
  public:
   explicit HeatMapDrawing(const HeatMap& map) : map_(map) {
-    bool right = false, below_title = false, own_scale = false;
+    bool right = false, titles = false, own_scale = false;
+    double widest = 20;
     for (const HeatMapPanel& panel : map.panels) {
       right = right || !panel.right.empty();
-      below_title = below_title || !panel.title.empty();
+      titles = titles || !panel.title.empty();
       own_scale = own_scale || panel.scale.has_value();
-      spacing_.left = std::max(spacing_.left, 34 + WidestLabel(panel.rows));
+      widest = std::max(widest, WidestLabel(panel.rows));
     }
-    spacing_.right = right ? 58 : 14;
-    if (own_scale) spacing_.right += kBarRoom - 10;
-    spacing_.above = below_title ? 26 : 10;
-    spacing_.below = 52;
-    spacing_.beside = map.scale ? kBarRoom : 0;
+    // Panels that are alike have their vertical axes' names once a row.
+    alike_ = !own_scale;
+    spacing_.left = widest + 20 + (alike_ ? 0 : kAxisName);
+    spacing_.before = alike_ ? kAxisName : 0;
+    spacing_.right = right ? kRightTics + (alike_ ? 0 : kAxisName) : 10;
+    spacing_.beside = map.scale ? kBarRoom + (alike_ && right ? kAxisName : 0) : 0;
+    if (own_scale) spacing_.right += kBarRoom + 10;
+    spacing_.above = titles ? 26 : 10;
+    spacing_.below = 60;
+    spacing_.columns = map.columns;
     layout_ = LayOutPanels(map.panels.size(), spacing_);
   }
 
@@ -104,14 +117,14 @@ class HeatMapDrawing {
     std::string script = i == 0 ? "" : "unset label\nunset arrow\nunset object\n";
     script += picture.SetFrame(frame);
     script += picture.Label((frame.left + frame.right) / 2, frame.top - 11,
-                            FitText(panel.title, width + 60, kTitleFont),
+                            FitText(panel.title, width + spacing_.left + kRightTics, kTitleFont),
                             "center " + PlotFont(kTitleFont));
     script += "set xrange [-0.5:" + GnuplotNumber(static_cast<double>(columns) - 0.5) +
               "]\nset yrange [" + GnuplotNumber(static_cast<double>(rows) - 0.5) + ":-0.5]\n";
     script += Tics("xtics", panel.columns, width, WidestLabel(panel.columns) + 8);
     script += Tics("ytics", panel.rows, height, 17);
     script += Right(panel, rows);
-    script += AxisLabels(picture, panel, frame);
+    script += AxisLabels(picture, i, frame);
     script += Lines(panel) + Outline(panel) + Scale(picture, i, frame);
     if (map_.numbers) script += Numbers(panel, width / static_cast<double>(columns));
     return script + "plot $map" + std::to_string(i) + " using 1:2:3 with " + image_ + "\n";
@@ -128,16 +141,19 @@ class HeatMapDrawing {
     return tics + ") out scale 0.5 " + PlotFont(kTicFont) + "\n";
   }
 
-  std::string AxisLabels(const Picture& picture, const HeatMapPanel& panel,
-                         const PlotFrame& frame) const {
+  std::string AxisLabels(const Picture& picture, size_t i, const PlotFrame& frame) const {
+    const HeatMapPanel& panel = map_.panels[i];
     const double middle = (frame.top + frame.bottom) / 2;
-    std::string labels = picture.Label((frame.left + frame.right) / 2, frame.bottom + 34,
-                                       panel.x_label, "center " + PlotFont(kTitleFont)) +
-                         picture.Label(frame.left - spacing_.left + 12, middle, panel.y_label,
-                                       "center rotate by 90 " + PlotFont(kTitleFont));
-    if (!panel.right_label.empty()) {
-      labels += picture.Label(frame.right + 50, middle, panel.right_label,
-                              "center rotate by 90 " + PlotFont(kTitleFont));
+    const std::string vertical = "center rotate by 90 " + PlotFont(kTitleFont);
+    std::string labels = picture.Label((frame.left + frame.right) / 2, frame.bottom + 43,
+                                       panel.x_label, "center " + PlotFont(kTitleFont));
+    const auto columns = static_cast<size_t>(layout_.columns);
+    if (!alike_ || i % columns == 0) {
+      labels += picture.Label(frame.left - spacing_.left - spacing_.before + 10, middle,
+                              panel.y_label, vertical);
+    }
+    if (!alike_ || i % columns == columns - 1 || i + 1 == map_.panels.size()) {
+      labels += picture.Label(frame.right + kRightTics + 6, middle, panel.right_label, vertical);
     }
     return labels;
   }
@@ -155,9 +171,13 @@ class HeatMapDrawing {
     for (const auto& [row, column] : panel.ticked) {
       if (!std::isfinite(column)) continue;
       const std::string x = GnuplotNumber(column);
-      const std::string arrow = "set arrow from " + x + "," + GnuplotNumber(row - 0.5) + " to " +
-                                x + "," + GnuplotNumber(row + 0.5) + " nohead front ";
-      lines += arrow + "lw 4 dt 1 lc rgb \"#000000\"\n" + arrow + "lw 2 dt 1 lc rgb \"#ffffff\"\n";
+      // Not through the cell's number.
+      for (const double begin : {row - 0.5, row + 0.28}) {
+        const std::string arrow = "set arrow from " + x + "," + GnuplotNumber(begin) + " to " + x +
+                                  "," + GnuplotNumber(begin + 0.22) + " nohead front ";
+        lines +=
+            arrow + "lw 4 dt 1 lc rgb \"#000000\"\n" + arrow + "lw 2 dt 1 lc rgb \"#ffffff\"\n";
+      }
     }
     return lines;
   }
@@ -181,13 +201,13 @@ class HeatMapDrawing {
         "set cbrange [" + GnuplotNumber(scale.low) + ":" + GnuplotNumber(scale.high) + "]\n";
     if (!panel.scale && i > 0) return script + "unset colorbox\n";
     const double left =
-        panel.scale ? frame.right + spacing_.right - kBarRoom + 14 : layout_.width - kBarRoom + 6;
+        panel.scale ? frame.right + spacing_.right - kBarRoom + 4 : layout_.width - kBarRoom + 6;
     const double height = std::min(frame.bottom - frame.top, 320.0);
     script += "set colorbox vertical user origin screen " + picture.At(left, frame.top + height) +
               " size screen " + GnuplotNumber(kBarWidth / picture.width()) + "," +
               GnuplotNumber(height / picture.height()) + " noborder\nset cbtics out scale 0.4 " +
               PlotFont(kTicFont) + "\n";
-    return script + picture.Label(left + 56, frame.top + height / 2, scale.label,
+    return script + picture.Label(left + 72, frame.top + height / 2, scale.label,
                                   "center rotate by 90 " + PlotFont(kTitleFont));
   }
 
@@ -213,6 +233,7 @@ class HeatMapDrawing {
   PanelSpacing spacing_;
   PanelLayout layout_;
   std::string image_;
+  bool alike_ = true;
 };
 
 }  // namespace

@@ -39,6 +39,7 @@ struct HeatMap {
   std::vector<HeatMapPanel> panels;
   std::optional<ColorScale> scale;  // of the panels that have none of their own
   bool numbers = false;             // written into the cells
+  int columns = 0;                  // of panels; 0 = as many as go well with their number
 };
 
 /// Panels beyond this many do not fit.

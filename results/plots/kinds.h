@@ -26,4 +26,20 @@ Result<Plot> MakePPlot(const PlotOptions& options, const PlottedSweep& sweep, co
 /// Loss by theta and p.
 Result<Plot> MakeGridPlot(const PlotOptions& options, const PlottedSweep& sweep, const AskSql& ask);
 
+/// Norms of the frequency pairs by layer, or by head of one layer.
+Result<Plot> MakeFrequenciesPlot(const PlotOptions& options, const PlottedSweep& sweep,
+                                 const AskSql& ask);
+
+/// The same of the pairs' exact shares of the logits.
+Result<Plot> MakeContributionsPlot(const PlotOptions& options, const PlottedSweep& sweep,
+                                   const AskSql& ask);
+
+/// Norms of one head's pairs token by token, beside its attention.
+Result<Plot> MakeTokensPlot(const PlotOptions& options, const PlottedSweep& sweep,
+                            const AskSql& ask);
+
+/// The census of heads.
+Result<Plot> MakeHeadsPlot(const PlotOptions& options, const PlottedSweep& sweep,
+                           const AskSql& ask);
+
 }  // namespace gyre

@@ -21,15 +21,14 @@ struct PlottedLine {
   int style = 0;       // kBaselineStyle, or a number
   bool muted = false;  // thin and grey, one of many without a name of their own
   std::vector<Place> places;
-  std::vector<std::pair<double, double>> dots;      // single seeds
-  std::optional<std::pair<double, double>> broken;  // where it diverged
+  std::vector<std::pair<double, double>> dots;  // single seeds
+  bool broken = false;                          // it diverged: a cross at its end
 };
 
 struct LinePlot {
   PlotWords words;
   std::string x_label, y_label;
   std::vector<std::pair<double, std::string>> x_tics;  // empty = gnuplot's own
-  bool tokens_axis = false;                            // 200k, 1M
   bool log_x = false;
   bool bars = false;       // bars and marks at each place; else bands
   bool zero_line = false;  // of differences

@@ -76,14 +76,12 @@ std::vector<PlottedLine> NameLines(const SeedLines& seeds, const std::string& me
       line.places.push_back({place.x, place.summary.mean, place.summary.low, place.summary.high});
     }
     line.dots = seed_line.dots;
-    if (seed_line.remark == "diverged") {
-      line.broken = {seed_line.diverged_at, seed_line.places.back().summary.mean};
-    }
+    line.broken = seed_line.remark == "diverged";
     lines.push_back(std::move(line));
   }
   if (named < static_cast<int>(lines.size())) {
-    words->footnotes.push_back("Of " + std::to_string(lines.size()) +
-                               " variants, the baseline and those that end " +
+    words->footnotes.push_back("Of " + std::to_string(lines.size()) + " variants, " +
+                               (black ? "the baseline and " : "") + "those that end " +
                                (LowerIsBetter(metric) ? "lowest" : "highest") +
                                " have names; --variant chooses others. All are in the CSV.");
   }
@@ -93,21 +91,27 @@ std::vector<PlottedLine> NameLines(const SeedLines& seeds, const std::string& me
 std::optional<std::pair<double, double>> RangeOfEnds(const std::vector<PlottedLine>& lines,
                                                      PlotWords* words) {
   double end_x = 0;
-  for (const PlottedLine& line : lines) end_x = std::max(end_x, line.places.back().x);
+  bool any_whole = false;
+  for (const PlottedLine& line : lines) {
+    end_x = std::max(end_x, line.places.back().x);
+    any_whole = any_whole || !line.broken;
+  }
   double low = INFINITY, high = -INFINITY, highest = -INFINITY;
   for (const PlottedLine& line : lines) {
+    // How far those that diverged came is of no interest.
+    const bool counts = !line.broken || !any_whole;
     for (const PlottedLine::Place& place : line.places) {
       const double bottom = std::isfinite(place.low) ? place.low : place.y;
       const double top = std::isfinite(place.high) ? place.high : place.y;
-      low = std::min(low, bottom);
+      if (counts) low = std::min(low, bottom);
       highest = std::max(highest, top);
-      if (place.x >= 0.1 * end_x) high = std::max(high, top);
+      if (counts && place.x >= 0.1 * end_x) high = std::max(high, top);
     }
   }
   if (!(high > low) || highest - low < 2 * (high - low)) return std::nullopt;
   const double room = 0.04 * (high - low);
   words->footnotes.push_back("Values above " + FormatFixed(high + room, DecimalsFor(high - low)) +
-                             ", at the beginning, are cut off.");
+                             " are cut off.");
   return std::make_pair(low - room, high + room);
 }
 

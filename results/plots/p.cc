@@ -66,34 +66,29 @@ QueryTable Rows(const PlottedSweep& sweep, const std::string& metric,
   return table;
 }
 
-/// Where p* is: one mark and a second axis where all series have the same, else a mark a series.
+/// Where p* is: one mark and a second axis where all series have the same, else a mark a series,
+/// and its value beside the series' name.
 void MarkPStar(const std::vector<PSeries>& series, LinePlot* lines) {
-  const auto outside = [](double star) { return !(star > 0 && star <= 1); };
   const double first = series.front().PStar();
   const bool same = std::all_of(series.begin(), series.end(),
                                 [&](auto& s) { return std::abs(s.PStar() - first) < 1e-9; });
-  std::string beyond;
-  for (size_t i = 0; i < (same ? 1 : series.size()); ++i) {
+  for (size_t i = 0; i < series.size(); ++i) {
     const double star = series[i].PStar();
-    const std::string value = "p* = " + FormatFixed(star, 2);
-    if (outside(star)) {
-      beyond += (beyond.empty() ? "" : ", ") + (same ? value : series[i].name + ": " + value);
-    } else {
-      lines->marks.push_back({star, value, same ? -2 : lines->lines[i].style});
+    if (star > 0 && star <= 1 && (i == 0 || !same)) {
+      lines->marks.push_back({star, "", same ? -2 : lines->lines[i].style});
     }
+    if (!same) lines->lines[i].name += " (p* = " + FormatFixed(star, 2) + ")";
   }
+  std::string words =
+      "Dashed: p* = ln(L/2π) / ln θ, the share of the pairs that complete a turn within the "
+      "training context L";
   if (same && first > 0) {
     lines->x2_unit = first;
-    lines->x2_label = "p / p*";
+    lines->x2_label = "p / p*    (p* = " + FormatFixed(first, 3) + ")";
+    words += " = " + std::to_string(series.front().context) +
+             " (θ = " + FormatCount(series.front().theta) + ")";
   }
-  if (!beyond.empty()) lines->words.footnotes.push_back("Beyond the axis: " + beyond + ".");
-  lines->words.footnotes.push_back(
-      "p* = ln(L/2π) / ln θ: the share of the pairs that complete a turn within the training "
-      "context L" +
-      (same ? " = " + std::to_string(series.front().context) +
-                  " (θ = " + FormatCount(series.front().theta) + ")"
-            : std::string()) +
-      ".");
+  lines->words.footnotes.push_back(words + ".");
 }
 
 Status NoSeries(const PlottedSweep& sweep) {
@@ -114,7 +109,7 @@ Result<Plot> MakePPlot(const PlotOptions& options, const PlottedSweep& sweep, co
   };
   GYRE_ASSIGN_OR_RETURN(const auto values, ReadEndValues(sweep, metric, place, ask));
   const SeedLineOptions line_options{metric, options.spread.value_or(SeedSpread::kInterval),
-                                     options.difference, /*ends_only=*/true};
+                                     options.difference, /*ends_only=*/true, VariantsOf(series)};
   GYRE_ASSIGN_OR_RETURN(const SeedLines seeds, MakeSeedLines(sweep, values, line_options));
   if (seeds.lines.empty()) return NothingFinished(sweep, metric, ask);
   if (series.size() > kMostSeries) {
@@ -127,9 +122,10 @@ Result<Plot> MakePPlot(const PlotOptions& options, const PlottedSweep& sweep, co
   LinePlot lines;
   lines.words.title = sweep.name + ": " + metric + " by p" +
                       (options.difference ? ", difference to the baseline" : "");
-  lines.words.subtitle = SeedsSubtitle(seeds, line_options, "bar") +
-                         (seeds.seeds.ends_with("seeds") ? " Circles: single seeds." : "") +
-                         " At the end of training.";
+  lines.words.subtitle =
+      SeedsSubtitle(seeds, line_options, "bar") +
+      (series.size() <= 3 && seeds.seeds.ends_with("seeds") ? " Circles: single seeds." : "") +
+      " At the end of training.";
   lines.words.footnotes = FewNotes(seeds.notes, 4);
   if (!left_out.empty()) {
     lines.words.footnotes.push_back("Not a part of any series over p: " + ListNames(left_out) +

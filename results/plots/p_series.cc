@@ -7,6 +7,7 @@
 #include <set>
 
 #include "results/numbers.h"
+#include "results/plots/gnuplot_text.h"
 
 namespace gyre {
 namespace {
@@ -29,7 +30,10 @@ bool HasP(const PSeries& series, double p) {
 }
 
 std::string ValueInWords(const Json& value) {
-  if (value.is_number() && value.get<double>() >= 1000) return FormatCount(value.get<double>());
+  if (value.is_number()) {
+    const auto number = value.get<double>();
+    return number >= 1000 ? FormatCount(number) : GnuplotNumber(number);
+  }
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
@@ -75,6 +79,14 @@ double PSeries::PStar() const {
   return std::log(context / (2 * std::numbers::pi)) / std::log(theta);
 }
 
+std::set<const PlottedVariant*> VariantsOf(const std::vector<PSeries>& series) {
+  std::set<const PlottedVariant*> variants;
+  for (const PSeries& one : series) {
+    for (const PVariant& v : one.variants) variants.insert(v.variant);
+  }
+  return variants;
+}
+
 std::vector<PSeries> FindPSeries(const PlottedSweep& sweep, std::vector<std::string>* left_out) {
   std::vector<Candidate> candidates;
   for (const PlottedVariant& variant : sweep.variants) {
@@ -96,13 +108,12 @@ std::vector<PSeries> FindPSeries(const PlottedSweep& sweep, std::vector<std::str
   });
   NameSeries(&candidates);
   std::vector<PSeries> series;
-  std::set<const PlottedVariant*> used;
   for (Candidate& candidate : candidates) {
     auto& variants = candidate.series.variants;
     std::sort(variants.begin(), variants.end(), [](auto& a, auto& b) { return a.p < b.p; });
-    for (const PVariant& v : variants) used.insert(v.variant);
     series.push_back(std::move(candidate.series));
   }
+  const std::set<const PlottedVariant*> used = VariantsOf(series);
   for (const PlottedVariant& variant : sweep.variants) {
     if (!used.contains(&variant)) left_out->push_back(variant.name);
   }

@@ -2,6 +2,7 @@
 
 // Variants that differ in position.p alone (and, for the grid, in theta): what plots over p draw.
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct PSeries {
   /// ln(L / 2 pi) / ln(theta): the share of the pairs that complete a turn within the context.
   double PStar() const;
 };
+
+/// All that are in them.
+std::set<const PlottedVariant*> VariantsOf(const std::vector<PSeries>& series);
 
 /// Series with at least two values of p. NoPE is p = 0 of each that has none of its own. What
 /// belongs to none is named in `left_out`.

@@ -17,7 +17,8 @@ struct PanelLayout {
 
 struct PanelSpacing {
   double left = 44, right = 14, above = 24, below = 44;  // around each panel's axes
-  double beside = 0;                                     // at the sheet's right, for a legend
+  double before = 0, beside = 0;  // at the sheet's left and right, for labels and legends
+  int columns = 0;                // 0 = as many as go well with the number of panels
 };
 
 /// Up to 12 panels.

@@ -18,7 +18,7 @@ Picture::Picture(double width, double height, const PlotWords& words)
   title_ = WrapText(words.title, room / 1.08, kTitleFont, 2);
   subtitle_ = WrapText(words.subtitle, room, kPlotSmallFont, 3);
   for (const std::string& note : words.footnotes) {
-    for (const std::string& line : WrapText(note, room, kPlotSmallFont, 2)) {
+    for (const std::string& line : WrapText(note, room, kPlotSmallFont, 3)) {
       footnotes_.push_back(line);
     }
   }

@@ -29,6 +29,16 @@ const std::vector<KindRow>& Table() {
        MakePPlot},
       {{"grid", "loss by theta and p, at the end", "--metric --difference --baseline"},
        MakeGridPlot},
+      {{"frequencies", "norms of frequency pairs by layer, or by head of one --layer",
+        "--tensor --layer --step --without-first"},
+       MakeFrequenciesPlot},
+      {{"contributions", "the same of the pairs' exact shares of the logits", "--layer --step"},
+       MakeContributionsPlot},
+      {{"tokens", "one head token by token, beside its attention",
+        "--tensor --layer --head --step"},
+       MakeTokensPlot},
+      {{"heads", "the census of heads: positional, first-token, semantic", "--step"},
+       MakeHeadsPlot},
   };
   return table;
 }
@@ -59,6 +69,13 @@ Status CheckOptions(const PlotOptions& options, const PlotKind& kind) {
   }
   if (!options.baseline.empty() && !options.difference) {
     return InvalidArgument("--baseline is what --difference is to: give both or none");
+  }
+  const std::string tensor = options.tensor.value_or("q");
+  if (tensor != "q" && tensor != "k" && tensor != "v") {
+    return InvalidArgument("--tensor must be q, k or v, and is '" + tensor + "'");
+  }
+  if (options.layer.value_or(0) < 0 || options.head.value_or(0) < 0) {
+    return InvalidArgument("layers and heads count from 0");
   }
   return OkStatus();
 }

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "results/comparison.h"
+#include "results/compare_parts.h"
 #include "results/statistics.h"
 
 namespace gyre {
@@ -20,38 +20,10 @@ int Rank(const PlottedJob& job) {
 }
 
 constexpr const char* kRemarks[] = {"", "unfinished", "diverged", "ended early"};
+constexpr int kWorstRank = 3;
 
 std::string CountOf(int count, const std::string& what) {
   return count == 0 ? "" : std::to_string(count) + " " + what + ", ";
-}
-
-/// "NoPE: 2 of 3 seeds (1 failed)"; empty if all are in.
-std::string LeftOut(const PlottedVariant& variant, const std::vector<const PlottedJob*>& shown) {
-  int failed = 0, diverged = 0, unfinished = 0, canceled = 0, early = 0, without = 0;
-  for (const PlottedJob& job : variant.jobs) {
-    if (std::find(shown.begin(), shown.end(), &job) != shown.end()) continue;
-    if (job.state == "FAILED") {
-      ++failed;
-    } else if (job.state == "CANCELED") {
-      ++canceled;
-    } else if (job.state == "STOPPED_EARLY") {
-      ++early;
-    } else if (job.diverged) {
-      ++diverged;
-    } else if (job.state == "SUCCEEDED") {
-      ++without;
-    } else {
-      ++unfinished;
-    }
-  }
-  std::string why = CountOf(failed, "failed") + CountOf(diverged, "diverged") +
-                    CountOf(unfinished, "not finished") + CountOf(canceled, "canceled") +
-                    CountOf(early, "stopped early") + CountOf(without, "without a value");
-  if (why.empty()) return "";
-  why.resize(why.size() - 2);
-  const auto seeds = variant.jobs.size();
-  return variant.name + ": " + std::to_string(shown.size()) + " of " + std::to_string(seeds) +
-         (seeds == 1 ? " seed (" : " seeds (") + why + ")";
 }
 
 class LineMaker {
@@ -61,39 +33,27 @@ class LineMaker {
       : sweep_(sweep), values_(values), options_(options) {}
 
   SeedLine Make(const PlottedVariant& variant, std::string* note) const {
+    const StandingJobs standing = ChooseJobs(variant, [&](const PlottedJob& job) {
+      return (job.counts() || !options_.ends_only) && !ValuesOf(variant, job).empty();
+    });
+    std::map<double, std::vector<double>> places;
+    for (const PlottedJob* job : standing.jobs) {
+      for (const auto& [x, value] : ValuesOf(variant, *job)) places[x].push_back(value);
+    }
     SeedLine line;
     line.variant = &variant;
-    std::vector<const PlottedJob*> shown;
-    std::map<double, std::vector<double>> places;
-    const int rank = BestRank(variant);
-    for (const PlottedJob& job : variant.jobs) {
-      if (Rank(job) != rank) continue;
-      const PlaceValues values = ValuesOf(variant, job);
-      if (values.empty()) continue;
-      shown.push_back(&job);
-      for (const auto& [x, value] : values) places[x].push_back(value);
-    }
     for (const auto& [x, at] : places) {
       line.places.push_back({x, SummarizeSeeds(at, options_.spread)});
       if (at.size() < 2) continue;
       for (const double value : at) line.dots.emplace_back(x, value);
     }
-    line.seeds = static_cast<int>(shown.size());
-    line.remark = kRemarks[rank];
-    *note = LeftOut(variant, shown);
+    line.seeds = static_cast<int>(standing.jobs.size());
+    line.remark = standing.remark;
+    *note = SeedsLeftOut(variant, standing.jobs);
     return line;
   }
 
  private:
-  int BestRank(const PlottedVariant& variant) const {
-    if (options_.ends_only) return 0;
-    int best = 3;
-    for (const PlottedJob& job : variant.jobs) {
-      if (!ValuesOf(variant, job).empty()) best = std::min(best, Rank(job));
-    }
-    return best;
-  }
-
   /// The finite ones; of differences, where both have one.
   PlaceValues ValuesOf(const PlottedVariant& variant, const PlottedJob& job) const {
     const auto found = values_.find(job.source);
@@ -109,8 +69,7 @@ class LineMaker {
       if (reference != nullptr) {
         const auto at = reference->find(x);
         if (at == reference->end()) continue;
-        const bool logarithms = MetricQuantity(options_.metric) == "perplexity";
-        shown = logarithms ? std::log(value / at->second) : value - at->second;
+        shown = DifferenceBetween(value, at->second, options_.metric);
       }
       if (std::isfinite(shown)) result[x] = shown;
     }
@@ -149,6 +108,52 @@ std::string SeedsInWords(const std::vector<SeedLine>& lines) {
 }
 
 }  // namespace
+
+StandingJobs ChooseJobs(const PlottedVariant& variant,
+                        const std::function<bool(const PlottedJob&)>& has_values) {
+  int best = kWorstRank + 1;
+  std::vector<const PlottedJob*> with_values;
+  for (const PlottedJob& job : variant.jobs) {
+    if (!has_values(job)) continue;
+    with_values.push_back(&job);
+    best = std::min(best, Rank(job));
+  }
+  StandingJobs standing;
+  for (const PlottedJob* job : with_values) {
+    if (Rank(*job) == best) standing.jobs.push_back(job);
+  }
+  if (!standing.jobs.empty()) standing.remark = kRemarks[best];
+  return standing;
+}
+
+std::string SeedsLeftOut(const PlottedVariant& variant,
+                         const std::vector<const PlottedJob*>& shown) {
+  int failed = 0, diverged = 0, unfinished = 0, canceled = 0, early = 0, without = 0;
+  for (const PlottedJob& job : variant.jobs) {
+    if (std::find(shown.begin(), shown.end(), &job) != shown.end()) continue;
+    if (job.state == "FAILED") {
+      ++failed;
+    } else if (job.state == "CANCELED") {
+      ++canceled;
+    } else if (job.state == "STOPPED_EARLY") {
+      ++early;
+    } else if (job.diverged) {
+      ++diverged;
+    } else if (job.state == "SUCCEEDED") {
+      ++without;
+    } else {
+      ++unfinished;
+    }
+  }
+  std::string why = CountOf(failed, "failed") + CountOf(diverged, "diverged") +
+                    CountOf(unfinished, "not finished") + CountOf(canceled, "canceled") +
+                    CountOf(early, "stopped early") + CountOf(without, "without a value");
+  if (why.empty()) return "";
+  why.resize(why.size() - 2);
+  const auto seeds = variant.jobs.size();
+  return variant.name + ": " + std::to_string(shown.size()) + " of " + std::to_string(seeds) +
+         (seeds == 1 ? " seed (" : " seeds (") + why + ")";
+}
 
 SeedSummary SummarizeSeeds(const std::vector<double>& values, SeedSpread spread) {
   SeedSummary summary{static_cast<int>(values.size()), Mean(values), kNone, kNone, kNone};
@@ -189,14 +194,12 @@ Result<SeedLines> MakeSeedLines(const PlottedSweep& sweep,
   bool compared = false;
   const LineMaker maker(sweep, values, options);
   for (const PlottedVariant& variant : sweep.variants) {
+    if (!options.variants.empty() && !options.variants.contains(&variant)) continue;
     compared = compared || !variant.baseline.empty();
     if (options.difference && variant.baseline.empty()) continue;
     std::string note;
     SeedLine line = maker.Make(variant, &note);
     if (!note.empty()) result.notes.push_back(note);
-    if (line.remark == "diverged" && !line.places.empty()) {
-      line.diverged_at = line.places.back().x;
-    }
     if (!line.places.empty()) result.lines.push_back(std::move(line));
   }
   if (options.difference && !compared) {

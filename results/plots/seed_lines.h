@@ -3,7 +3,9 @@
 // From the values of single seeds to what is drawn of a variant: which jobs count, their mean and
 // spread, their differences to the baseline's job of the same seed, and words for what is left out.
 
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,22 @@ std::string SpreadWords(SeedSpread spread, const std::string& shape);
 /// Of one job: the value at each place of the horizontal axis. NaN where it was not finite.
 using PlaceValues = std::map<double, double>;
 
+/// Jobs that finished and did not diverge stand for their variant. Of a variant that has none, the
+/// ones that still run do, else those that diverged, else those that ended early; `remark` says so:
+/// "unfinished", "diverged", "ended early".
+struct StandingJobs {
+  std::vector<const PlottedJob*> jobs;
+  std::string remark;
+};
+
+/// Among the jobs of which `has_values` is true.
+StandingJobs ChooseJobs(const PlottedVariant& variant,
+                        const std::function<bool(const PlottedJob&)>& has_values);
+
+/// "NoPE: 2 of 3 seeds (1 failed)"; empty if all are in.
+std::string SeedsLeftOut(const PlottedVariant& variant,
+                         const std::vector<const PlottedJob*>& shown);
+
 struct SeedLine {
   struct Place {
     double x = 0;
@@ -35,8 +53,7 @@ struct SeedLine {
   std::vector<Place> places;                    // in order, those with a finite value
   std::vector<std::pair<double, double>> dots;  // single seeds: x, value
   int seeds = 0;                                // that are in it
-  std::string remark;      // why its jobs count for less: "diverged", "unfinished", ...
-  double diverged_at = 0;  // the last place with a finite value, where the remark is "diverged"
+  std::string remark;                           // as in StandingJobs
 };
 
 struct SeedLineOptions {
@@ -44,6 +61,7 @@ struct SeedLineOptions {
   SeedSpread spread = SeedSpread::kRange;
   bool difference = false;  // to the baseline, seed by seed; of perplexities, their logarithms
   bool ends_only = false;   // only jobs that finished and did not diverge have a say
+  std::set<const PlottedVariant*> variants = {};  // only these; empty = all
 };
 
 struct SeedLines {
@@ -52,8 +70,6 @@ struct SeedLines {
   std::string seeds;               // "3 seeds", "1 to 3 seeds", "seed 0"
 };
 
-/// Jobs that finished and did not diverge stand for their variant. Of a variant that has none, the
-/// ones that still run do, else those that diverged, else those that ended early; `remark` says so.
 /// FAILED_PRECONDITION: differences are asked for and no variant has a baseline.
 Result<SeedLines> MakeSeedLines(const PlottedSweep& sweep,
                                 const std::map<int64_t, PlaceValues>& values,

@@ -93,7 +93,7 @@ TEST_F(PlotsTest, CurvesAreMeansOfTheSeedsThatCount) {
   EXPECT_EQ(plot.rows.rows[11][5], QueryValue(int64_t{2}));
   EXPECT_THAT(plot.script,
               AllOf(HasSubstr("title \"bad (diverged)\""), HasSubstr("title \"NoPE (unfinished)\""),
-                    HasSubstr("set ylabel \"loss (nats per token)\"")));
+                    HasSubstr("set label \"loss (nats per token)\"")));
 }
 
 TEST_F(PlotsTest, DifferencesAreTakenSeedBySeed) {
