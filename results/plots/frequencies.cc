@@ -134,17 +134,21 @@ std::string ContextWords(const std::vector<ShownVariant>& shown,
 
 Result<Plot> MakePairMap(const PlotOptions& options, const PlottedSweep& sweep,
                          const PairQuantity& quantity, const AskSql& ask) {
-  GYRE_ASSIGN_OR_RETURN(const auto statistics,
-                        ReadStatistics(quantity.table, options, SourceJobs(sweep), ask));
+  GYRE_ASSIGN_OR_RETURN(const auto present,
+                        JobsWithStatistics(quantity.table, options, SourceJobs(sweep), ask));
   Plot plot;
-  const std::vector<ShownVariant> shown = ShowVariants(sweep, statistics, &plot.notes);
+  std::vector<ShownVariant> shown = ShowVariants(sweep, present, &plot.notes);
   if (shown.empty()) return NoStatistics(quantity.table, options, sweep, quantity.collect, ask);
+  std::vector<int64_t> jobs;
+  for (const ShownVariant& one : shown) jobs.insert(jobs.end(), one.jobs.begin(), one.jobs.end());
+  GYRE_ASSIGN_OR_RETURN(const auto statistics, ReadStatistics(quantity.table, options, jobs, ask));
+  SetSeeds(statistics, &shown);
   HeatMap map;
   const PairMapMaker maker(options, sweep, quantity, &plot.rows);
   std::vector<ShownVariant> drawn;
   for (const ShownVariant& one : shown) {
     GYRE_ASSIGN_OR_RETURN(const auto frequencies,
-                          ReadFrequencies(one.first_job, one.seeds.front()->tokens, ask));
+                          ReadFrequencies(one.jobs.front(), one.seeds.front()->tokens, ask));
     HeatMapPanel panel = maker.Panel(one, frequencies);
     if (IsBlank(panel)) {
       plot.notes.push_back(one.title + ": none of its values is finite");

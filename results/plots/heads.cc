@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "results/numbers.h"
 #include "results/plots/gnuplot_text.h"
@@ -142,10 +143,14 @@ std::string Legend(const Picture& picture, double left, double top) {
 
 Result<Plot> MakeHeadsPlot(const PlotOptions& options, const PlottedSweep& sweep,
                            const AskSql& ask) {
+  GYRE_RETURN_IF_ERROR(CheckStatisticsTables(ask));
   std::map<int64_t, JobStatistics> statistics;
   GYRE_RETURN_IF_ERROR(ReadKinds(options, SourceJobs(sweep), ask, &statistics));
   Plot plot;
-  const std::vector<ShownVariant> shown = ShowVariants(sweep, statistics, &plot.notes);
+  std::set<int64_t> present;
+  for (const auto& [job, kinds] : statistics) present.insert(job);
+  std::vector<ShownVariant> shown = ShowVariants(sweep, present, &plot.notes);
+  SetSeeds(statistics, &shown);
   if (shown.empty()) {
     return NoStatistics({"head_scores", "diagonal", ""}, options, sweep, "head_scores", ask);
   }

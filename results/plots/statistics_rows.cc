@@ -25,10 +25,32 @@ std::string Condition(const StatisticsTable& table, const PlotOptions& options) 
 
 }  // namespace
 
+Status CheckStatisticsTables(const AskSql& ask) {
+  constexpr int64_t kFirstVersion = 3;
+  GYRE_ASSIGN_OR_RETURN(const QueryTable version, ask("PRAGMA user_version"));
+  if (!version.rows.empty() && CellInt(version.rows[0][0]) >= kFirstVersion) return OkStatus();
+  return FailedPrecondition(
+      "the database is older than statistics of attention; a coordinator that opens it brings it "
+      "up to date, and sweeps that run then have them");
+}
+
+Result<std::set<int64_t>> JobsWithStatistics(const StatisticsTable& table,
+                                             const PlotOptions& options,
+                                             const std::vector<int64_t>& jobs, const AskSql& ask) {
+  GYRE_RETURN_IF_ERROR(CheckStatisticsTables(ask));
+  GYRE_ASSIGN_OR_RETURN(const QueryTable rows,
+                        ask("SELECT DISTINCT job_id FROM " + table.table + " n WHERE job_id IN (" +
+                            SqlList(jobs) + ")" + Condition(table, options)));
+  std::set<int64_t> present;
+  for (const auto& row : rows.rows) present.insert(CellInt(row[0]));
+  return present;
+}
+
 Result<std::map<int64_t, JobStatistics>> ReadStatistics(const StatisticsTable& table,
                                                         const PlotOptions& options,
                                                         const std::vector<int64_t>& jobs,
                                                         const AskSql& ask) {
+  GYRE_RETURN_IF_ERROR(CheckStatisticsTables(ask));
   std::map<int64_t, JobStatistics> statistics;
   for (size_t begin = 0; begin < jobs.size(); begin += kJobsAtOnce) {
     const auto first = jobs.begin() + static_cast<ptrdiff_t>(begin);
@@ -93,14 +115,13 @@ Result<std::vector<std::vector<double>>> ReadFrequencies(int64_t job, int64_t to
   return frequencies;
 }
 
-std::vector<ShownVariant> ShowVariants(const PlottedSweep& sweep,
-                                       const std::map<int64_t, JobStatistics>& statistics,
+std::vector<ShownVariant> ShowVariants(const PlottedSweep& sweep, const std::set<int64_t>& present,
                                        std::vector<std::string>* notes) {
   std::vector<ShownVariant> shown;
   std::vector<std::string> without, beyond;
   for (const PlottedVariant& variant : sweep.variants) {
     const StandingJobs standing =
-        ChooseJobs(variant, [&](const PlottedJob& job) { return statistics.contains(job.source); });
+        ChooseJobs(variant, [&](const PlottedJob& job) { return present.contains(job.source); });
     if (standing.jobs.empty()) {
       without.push_back(variant.name);
       continue;
@@ -109,11 +130,9 @@ std::vector<ShownVariant> ShowVariants(const PlottedSweep& sweep,
       beyond.push_back(variant.name);
       continue;
     }
-    ShownVariant one{&variant, variant.name, {}, standing.jobs.front()->source};
+    ShownVariant one{&variant, variant.name, {}, {}};
     if (!standing.remark.empty()) one.title += " (" + standing.remark + ")";
-    for (const PlottedJob* job : standing.jobs) {
-      one.seeds.push_back(&statistics.at(job->source));
-    }
+    for (const PlottedJob* job : standing.jobs) one.jobs.push_back(job->source);
     const std::string left_out = SeedsLeftOut(variant, standing.jobs);
     if (!left_out.empty()) notes->push_back(left_out);
     shown.push_back(std::move(one));
@@ -125,6 +144,13 @@ std::vector<ShownVariant> ShowVariants(const PlottedSweep& sweep,
                      " variants are shown; choose others with --variant.");
   }
   return shown;
+}
+
+void SetSeeds(const std::map<int64_t, JobStatistics>& statistics,
+              std::vector<ShownVariant>* shown) {
+  for (ShownVariant& one : *shown) {
+    for (const int64_t job : one.jobs) one.seeds.push_back(&statistics.at(job));
+  }
 }
 
 std::string SeedsAndStep(const std::vector<ShownVariant>& shown) {

@@ -4,6 +4,7 @@
 // frequency pairs, a head and a layer each, and the frequencies that rotate them.
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,14 @@ struct JobStatistics {
   std::map<LayerHead, nlohmann::json> values;  // what the column held
 };
 
+/// FAILED_PRECONDITION: the database is older than the tables of statistics.
+Status CheckStatisticsTables(const AskSql& ask);
+
+/// Those that have any: at `options.step`, or at all.
+Result<std::set<int64_t>> JobsWithStatistics(const StatisticsTable& table,
+                                             const PlotOptions& options,
+                                             const std::vector<int64_t>& jobs, const AskSql& ask);
+
 /// By job, those that have any: at `options.step`, or at each job's last.
 Result<std::map<int64_t, JobStatistics>> ReadStatistics(const StatisticsTable& table,
                                                         const PlotOptions& options,
@@ -45,14 +54,17 @@ Result<std::vector<std::vector<double>>> ReadFrequencies(int64_t job, int64_t to
 struct ShownVariant {
   const PlottedVariant* variant = nullptr;
   std::string title;                        // its name, and what is wrong with its jobs
-  std::vector<const JobStatistics*> seeds;  // that stand for it
-  int64_t first_job = 0;                    // of those
+  std::vector<int64_t> jobs;                // that stand for it
+  std::vector<const JobStatistics*> seeds;  // theirs, once SetSeeds() has been called
 };
 
-/// The variants that have statistics, in the sweep's order; what is left out is said in `notes`.
-std::vector<ShownVariant> ShowVariants(const PlottedSweep& sweep,
-                                       const std::map<int64_t, JobStatistics>& statistics,
+/// The variants of whose jobs some are `present`, in the sweep's order; what is left out is said in
+/// `notes`.
+std::vector<ShownVariant> ShowVariants(const PlottedSweep& sweep, const std::set<int64_t>& present,
                                        std::vector<std::string>* notes);
+
+/// `statistics` has all jobs of `shown`, and outlives it.
+void SetSeeds(const std::map<int64_t, JobStatistics>& statistics, std::vector<ShownVariant>* shown);
 
 /// "3 seeds, after step 147 (301k tokens)".
 std::string SeedsAndStep(const std::vector<ShownVariant>& shown);

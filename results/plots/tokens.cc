@@ -54,8 +54,6 @@ class TokenPlotMaker {
       : options_(options), sweep_(sweep), ask_(ask) {}
 
   Result<Plot> Make() {
-    GYRE_ASSIGN_OR_RETURN(maps_, ReadStatistics({"attention_maps", "weights", ""}, options_,
-                                                SourceJobs(sweep_), ask_));
     GYRE_RETURN_IF_ERROR(ChooseHead());
     const JobStatistics& map = maps_.at(head_.job->source);
     GYRE_ASSIGN_OR_RETURN(frequencies_, ReadFrequencies(head_.job->source, map.tokens, ask_));
@@ -77,17 +75,18 @@ class TokenPlotMaker {
   Status ChooseHead() {
     head_.layer = options_.layer.value_or(0);
     head_.head = options_.head.value_or(0);
+    const StatisticsTable table{"attention_maps", "weights", ""};
+    GYRE_ASSIGN_OR_RETURN(const auto present,
+                          JobsWithStatistics(table, options_, SourceJobs(sweep_), ask_));
     for (const PlottedVariant& variant : sweep_.variants) {
       for (const PlottedJob& job : variant.jobs) {
-        const auto found = maps_.find(job.source);
-        if (head_.job != nullptr || found == maps_.end()) continue;
+        if (head_.job != nullptr || !present.contains(job.source)) continue;
         head_.variant = &variant;
         head_.job = &job;
       }
     }
-    if (head_.job == nullptr) {
-      return NoStatistics({"attention_maps", "weights", ""}, options_, sweep_, kCollect, ask_);
-    }
+    if (head_.job == nullptr) return NoStatistics(table, options_, sweep_, kCollect, ask_);
+    GYRE_ASSIGN_OR_RETURN(maps_, ReadStatistics(table, options_, {head_.job->source}, ask_));
     const auto& heads = maps_.at(head_.job->source).values;
     int count = 0;
     for (const auto& [place, map] : heads) count = std::max(count, place.second + 1);
@@ -172,7 +171,7 @@ class TokenPlotMaker {
         "The first tokens of one window, which begins with a document (token 0 is its start); "
         "norms before rotation; seed " +
         std::to_string(head_.job->seed) + ", " +
-        SeedsAndStep({{head_.variant, "", {&map}, 0}}).substr(std::string("one seed, ").size()) +
+        SeedsAndStep({{head_.variant, "", {}, {&map}}}).substr(std::string("one seed, ").size()) +
         ".";
     if (std::any_of(map_.panels.begin(), map_.panels.end(),
                     [](auto& panel) { return !panel.right.empty(); })) {

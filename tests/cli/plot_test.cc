@@ -204,6 +204,15 @@ TEST_F(PlotTest, StatisticsThatAreNotThereAreSaid) {
   }
 }
 
+TEST_F(PlotTest, AnOlderDatabaseIsSaid) {
+  Sql("PRAGMA user_version = 2");
+  for (const char* kind : {"frequencies", "heads"}) {
+    EXPECT_THAT(Make({.sweep = "s", .kind = kind}).status().message(),
+                HasSubstr("the database is older than statistics"));
+  }
+  EXPECT_TRUE(Make({.sweep = "s", .kind = "curve"}).ok());
+}
+
 TEST_F(PlotTest, EndsWithoutValuesAreSaid) {
   Sql("UPDATE jobs SET state = 'FAILED'");
   for (const char* kind : {"p", "grid", "positions", "contexts"}) {
