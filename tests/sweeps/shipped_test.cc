@@ -53,7 +53,30 @@ TEST(ShippedSweepsTest, TableTwoAndItsTwin) {
     EXPECT_EQ(ParameterCount(large.variants[i].config.model), 524550144 + int64_t{1981884416});
     EXPECT_EQ(TotalSteps(large.variants[i].config.train), 10000);
   }
-  EXPECT_EQ(UniqueJobs(small), 21);
+  EXPECT_EQ(UniqueJobs(small), 35);
+}
+
+// So that p-grid takes the jobs of its ends from table-2, where both share a database.
+TEST(ShippedSweepsTest, TheEndsOfThePGridAreRowsOfTableTwo) {
+  const SweepSpec table = ParseOne(TextOf("sweeps/table-2.yaml"));
+  const SweepSpec grid = ParseOne(TextOf("sweeps/p-grid.yaml"));
+  ASSERT_EQ(grid.variants.size(), 11u);
+  EXPECT_EQ(UniqueJobs(grid), 33);
+  EXPECT_EQ(table.variants[1].name, "RoPE-10k");
+  EXPECT_EQ(ToJson(grid.variants.back().config), ToJson(table.variants[1].config));
+}
+
+TEST(ShippedSweepsTest, BothColumnsOfTableTwoHaveTheSameRows) {
+  const SweepSpec novels = ParseOne(TextOf("sweeps/table-2.yaml"));
+  const SweepSpec instructions = ParseOne(TextOf("sweeps/table-2-instructions.yaml"));
+  ASSERT_EQ(instructions.variants.size(), novels.variants.size());
+  for (size_t i = 0; i < novels.variants.size(); ++i) {
+    EXPECT_EQ(instructions.variants[i].name, novels.variants[i].name);
+    EXPECT_EQ(ToJson(instructions.variants[i].config)["position"],
+              ToJson(novels.variants[i].config)["position"]);
+    EXPECT_EQ(ToJson(instructions.variants[i].config)["model"],
+              ToJson(novels.variants[i].config)["model"]);
+  }
 }
 
 }  // namespace
