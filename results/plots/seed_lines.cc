@@ -99,9 +99,11 @@ std::string SeedsInWords(const std::vector<SeedLine>& lines) {
     most = std::max(most, line.seeds);
   }
   if (most <= 1) {
-    if (lines.size() == 1 && lines[0].variant->jobs.size() == 1) {
-      return "seed " + std::to_string(lines[0].variant->jobs[0].seed);
-    }
+    const bool same = !lines.empty() && std::all_of(lines.begin(), lines.end(), [&](auto& line) {
+      const auto& jobs = line.variant->jobs;
+      return jobs.size() == 1 && jobs[0].seed == lines[0].variant->jobs[0].seed;
+    });
+    if (same) return "seed " + std::to_string(lines[0].variant->jobs[0].seed);
     return "one seed";
   }
   return (fewest < most ? std::to_string(fewest) + " to " : "") + std::to_string(most) + " seeds";

@@ -110,6 +110,7 @@ TEST_F(PlotsTest, DifferencesAreTakenSeedBySeed) {
   EXPECT_EQ(plot.rows.rows[2][6], QueryValue(0.5));
   EXPECT_EQ(plot.rows.rows[2][7], QueryValue(0.0));
   EXPECT_THAT(plot.notes, ElementsAre("NoPE: 2 of 3 seeds (1 without a value)"));
+  EXPECT_THAT(Made({.sweep = "s", .kind = "curve", .seed = 1}).script, HasSubstr("\"Seed 1.\""));
   options.variants = {"NoPE"};
   EXPECT_EQ(Made(options).rows.rows, plot.rows.rows);
   options.baseline = "none";
