@@ -36,6 +36,17 @@ int DifferenceDecimals(const Comparison& comparison) {
   return decimals < 0 ? 3 : std::min(decimals, 5);
 }
 
+// Intervals over documents are often narrower than those over seeds.
+int DocumentDecimals(const Comparison& comparison) {
+  int decimals = DifferenceDecimals(comparison);
+  for (const ComparisonRow& row : comparison.rows) {
+    if (!row.difference || !row.difference->documents) continue;
+    const DocumentInterval& interval = *row.difference->documents;
+    decimals = std::max(decimals, DecimalsFor((interval.high - interval.low) / 2));
+  }
+  return std::min(decimals, 5);
+}
+
 bool IsBaseline(const Comparison& comparison, const ComparisonRow& row) {
   return row.baseline.empty() && !comparison.baseline.empty();
 }
@@ -72,14 +83,15 @@ struct DifferenceCells {
               needed = "-";
 };
 
-DifferenceCells CellsOf(const Difference& difference, int decimals) {
+DifferenceCells CellsOf(const Difference& difference, int decimals, int document_decimals) {
   DifferenceCells cells;
   cells.difference = FormatSigned(difference.mean, decimals);
   if (difference.low) cells.interval = Interval(*difference.low, *difference.high, decimals);
   if (difference.p) cells.p = FormatP(*difference.p);
   if (difference.p_adjusted) cells.adjusted = FormatP(*difference.p_adjusted);
   if (difference.documents) {
-    cells.documents = Interval(difference.documents->low, difference.documents->high, decimals);
+    cells.documents =
+        Interval(difference.documents->low, difference.documents->high, document_decimals);
   }
   cells.needed = SeedsNeeded(difference);
   return cells;
@@ -94,7 +106,10 @@ std::vector<std::string> TextRow(const Comparison& comparison, const Columns& co
     if (row.std) mean += " ± " + FormatFixed(*row.std, mean_decimals);
   }
   DifferenceCells difference;
-  if (row.difference) difference = CellsOf(*row.difference, DifferenceDecimals(comparison));
+  if (row.difference) {
+    difference =
+        CellsOf(*row.difference, DifferenceDecimals(comparison), DocumentDecimals(comparison));
+  }
   if (IsBaseline(comparison, row)) difference.difference = "baseline";
   const std::string n = std::to_string(row.n);
   std::vector<std::string> cells;

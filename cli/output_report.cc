@@ -22,6 +22,7 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size
 th, td { text-align: left; padding: .25rem .7rem .25rem 0; border-bottom: 1px solid #e4e4e4;
   vertical-align: top; white-space: pre-wrap; overflow-wrap: anywhere; }
 th { border-bottom: 2px solid #888; }
+td:first-child { white-space: nowrap; }
 th.number, td.number { text-align: right; white-space: nowrap; }
 figure { margin: 1.5rem 0; }
 figure img { max-width: 100%; height: auto; }
@@ -74,9 +75,9 @@ std::string Paragraph(const std::string& style, const std::string& text) {
   return "<p" + attribute + ">" + EscapeHtml(text) + "</p>\n";
 }
 
-std::string Bullets(const std::vector<std::string>& sentences) {
+std::string Bullets(const std::vector<std::string>& sentences, const std::string& style = "") {
   if (sentences.empty()) return "";
-  std::string html = "<ul>\n";
+  std::string html = style.empty() ? "<ul>\n" : "<ul class=\"" + style + "\">\n";
   for (const std::string& sentence : sentences) html += "<li>" + EscapeHtml(sentence) + "</li>\n";
   return html + "</ul>\n";
 }
@@ -151,8 +152,8 @@ std::string Head(const Report& report) {
 std::string Comparisons(const Report& report) {
   std::string html = "<h2>Comparison</h2>\n";
   for (const OutputSection& section : report.comparisons) {
-    html += Paragraph("", section.title) + Table(section.table) + Bullets(section.sentences);
-    for (const std::string& note : section.notes) html += Paragraph("quiet", "Note: " + note);
+    html += Paragraph("", section.title) + Table(section.table) + Bullets(section.sentences) +
+            Bullets(section.notes, "quiet");
   }
   return html;
 }
@@ -167,7 +168,7 @@ std::string Figure(const ReportFigure& figure) {
     html += "<img alt=\"" + title + "\" src=\"data:image/svg+xml," + PercentEncode(figure.svg) +
             "\">\n";
   }
-  for (const std::string& note : figure.notes) html += Paragraph("quiet", note);
+  html += Bullets(figure.notes, "quiet");
   html += "<p class=\"quiet\"><a download=\"" + EscapeHtml(figure.file_name) +
           "\" href=\"data:text/csv;charset=utf-8," + PercentEncode(figure.csv) +
           "\">its rows as CSV</a></p>\n";

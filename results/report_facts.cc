@@ -181,7 +181,7 @@ Result<ReportFacts> ReadReportFacts(const std::string& sweep, const AskSql& ask)
       facts.machines,
       ask("SELECT w.name AS worker, w.version AS version, a.device AS device, count(*) AS jobs, "
           "avg(a.tokens_per_second) AS \"tokens/s\", max(a.peak_memory_bytes) AS \"peak memory "
-          "(bytes)\", a.fingerprint AS computed_by FROM jobs j JOIN attempts a ON a.job_id = "
+          "(bytes)\", a.fingerprint AS \"computed by\" FROM jobs j JOIN attempts a ON a.job_id = "
           "coalesce(j.reused_from, j.id) AND a.state = 'SUCCEEDED' JOIN workers w ON w.id = "
           "a.worker_id" +
           of_sweep + " GROUP BY w.id, a.device, a.fingerprint ORDER BY w.name, a.device"));
