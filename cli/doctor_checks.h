@@ -33,7 +33,7 @@ struct DoctorOptions {
   std::string search_path;           // where programs lie: PATH
 };
 
-/// Cores and memory, GYRE_HOME, the trainer, GPUs, data packages.
+/// Cores and memory, GYRE_HOME, the trainer, GPUs, gnuplot, data packages.
 std::vector<Finding> ExamineMachine(const DoctorOptions& options);
 
 /// Driver, CUDA, each GPU or why there is none, as the trainer finds them; it never loads CUDA

@@ -108,6 +108,15 @@ Finding ExamineTrainer(const DoctorOptions& options) {
           ""};
 }
 
+Finding ExamineGnuplot(const DoctorOptions& options) {
+  const auto program = FindProgram(options, "gnuplot");
+  const auto version = program ? OutputOf(*program, "--version") : std::nullopt;
+  if (version) return {"gnuplot", FindingState::kOk, FirstLine(*version), ""};
+  return {"gnuplot", FindingState::kNote,
+          program ? program->string() + " does not start" : "none: gyre plot writes CSV alone",
+          "apt-get install gnuplot-nox"};
+}
+
 Finding ExaminePackages(const DoctorOptions& options) {
   const std::string given = "or give a downloaded package to 'gyre data prepare --package FILE'";
   const auto apt = FindProgram(options, "apt-get");
@@ -147,6 +156,7 @@ std::vector<Finding> ExamineMachine(const DoctorOptions& options) {
   std::vector<Finding> findings = {ExamineProcessor(options), ExamineMemory(options),
                                    ExamineHome(options), ExamineTrainer(options)};
   for (Finding& finding : ExamineGpus(options)) findings.push_back(std::move(finding));
+  findings.push_back(ExamineGnuplot(options));
   findings.push_back(ExaminePackages(options));
   return findings;
 }

@@ -117,10 +117,12 @@ TEST_F(AccessProgramTest, TheDoctorHasOneFixAThing) {
   EXPECT_EQ(named.exit_code, 1);
   EXPECT_THAT(named.output, AllOf(HasSubstr("missing  coordinator"), HasSubstr("-> ")));
 
-  const GyreResult two = Run({"doctor"}, {"GYRE_HOME=/proc/nowhere", "GYRE_INSTRUCTIONS=mmx"});
+  const GyreResult two =
+      Run({"doctor"}, {"GYRE_HOME=/proc/nowhere", "GYRE_INSTRUCTIONS=mmx", "PATH=/nowhere"});
   EXPECT_EQ(two.exit_code, 1);
   EXPECT_THAT(two.output, AllOf(HasSubstr("missing  home"),
-                                HasSubstr("trains nothing with GYRE_INSTRUCTIONS=mmx")));
+                                HasSubstr("trains nothing with GYRE_INSTRUCTIONS=mmx"),
+                                HasSubstr("apt-get install gnuplot-nox")));
 }
 
 }  // namespace
