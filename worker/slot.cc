@@ -58,7 +58,7 @@ void Slot::Assign(Lease lease) {
   lease.cpus = std::max(1, lease.cpus);
   lease_ = std::move(lease);
   progress_ = {};
-  stop_wanted_ = checkpoint_wanted_ = abandoned_ = false;
+  stop_wanted_ = checkpoint_wanted_ = abandoned_ = trained_ = false;
   fetching_ = std::stop_source();
   changed_.notify_all();
 }
@@ -104,7 +104,8 @@ void Slot::AbandonLocked() {
   abandoned_ = true;
   fetching_.request_stop();
   if (uploader_ != nullptr) uploader_->Drop();
-  KillLocked();
+  // Word that it is over may come before the answer to our own report of its end.
+  if (!trained_) KillLocked();
 }
 
 void Slot::KillLocked() {
@@ -164,6 +165,10 @@ void Slot::RunAttempt(const Lease& lease) {
   const auto log = std::make_shared<LogSender>(lease.attempt, client_);
   log_ = log;
   const AttemptEnd end = Train(lease);
+  {
+    const std::lock_guard lock(mutex_);
+    trained_ = true;
+  }
   if (trainer_ != nullptr) {
     trainer_->DrainLog();
     trainer_->EndOffspring();

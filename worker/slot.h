@@ -68,7 +68,8 @@ class Slot {
   void StopAttempt();
   /// If it is free, ends its trainer, soon: that holds memory of its GPU even without a job.
   void LeaveDevice();
-  /// Kills the trainer and drops what is unsent: nothing more is reported about the attempt.
+  /// Kills the trainer, if it still has the job, and drops what is unsent: nothing more is reported
+  /// about the attempt.
   void Abandon();
 
  private:
@@ -115,6 +116,7 @@ class Slot {
   bool leaves_ = false;                 // the trainer is to end
   std::unique_ptr<OtherRanks> others_;  // of an attempt with several ranks
   bool training_ = false;               // the trainer has the job: commands make sense
+  bool trained_ = false;                // it had it, and is free for another
   bool stop_wanted_ = false;
   Millis kill_at_{0};  // when a trainer told to stop has had its time
   bool checkpoint_wanted_ = false;

@@ -277,6 +277,17 @@ TEST_F(AgentTest, AnAttemptThatIsNotOursAnyMoreIsDroppedAndTheSlotAsksForWork) {
   EXPECT_FALSE(coordinator_.Get(3).end);
 }
 
+TEST_F(AgentTest, ATrainerThatIsDoneOutlivesAnAttemptThatIsOver) {
+  coordinator_.Fail("FinishAttempt", Unavailable("no connection"), 3);
+  coordinator_.Offer(1, R"(["point", "done"])");
+  Start();
+  ASSERT_TRUE(coordinator_.AwaitCalls("FinishAttempt", 1));
+  coordinator_.Wish({1, 1}, Desire::kDrop);  // say, because the call did come through
+  coordinator_.Offer(2, R"(["point", "done"])");
+  ASSERT_TRUE(coordinator_.AwaitEnd(2));
+  EXPECT_EQ(TrainerPid(1), TrainerPid(2));
+}
+
 TEST_F(AgentTest, AReportThatIsRefusedForGoodFailsTheAttempt) {
   coordinator_.Fail("ReportPoints", InvalidArgument("a number was left out"));
   const auto record = RunScript(R"(["point", "deaf"])");
