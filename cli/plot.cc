@@ -1,6 +1,7 @@
 #include "results/plots/plot.h"
 
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -121,7 +122,8 @@ void AddPlotCommand(CLI::App& app, int* exit_code) {
                       "validation set)");
   command->add_option("--variant", options.variants, "Only this one; may be given more than once")
       ->allow_extra_args(false);
-  command->add_option("--seed", options.seed, "Only this one (default: the mean over seeds)");
+  command->add_option("--seed", options.seed, "Only this one (default: the mean over seeds)")
+      ->check(CLI::Range(int64_t{0}, std::numeric_limits<int64_t>::max()));
   command->add_option("--tensor", options.tensor, "q, k or v (default: q; for tokens, q and k)");
   command->add_option("--layer", options.layer, "Counting from 0");
   command->add_option("--head", options.head, "Counting from 0");

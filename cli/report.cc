@@ -76,7 +76,7 @@ Status AddFigures(const ResultsSource& source, const std::string& sweep, Report*
     if (!plot.ok()) {
       const StatusCode code = plot.status().code();
       if (code != StatusCode::kNotFound && code != StatusCode::kFailedPrecondition &&
-          code != StatusCode::kInvalidArgument) {
+          code != StatusCode::kInvalidArgument && code != StatusCode::kResourceExhausted) {
         return plot.status();
       }
       report->left_out.push_back(options.kind + ": " + plot.status().message());

@@ -3,6 +3,7 @@
 
 #include "results/compare.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -156,6 +157,12 @@ Result<Comparison> CompareInSnapshot(const Database& database,
 Result<Comparison> Compare(const Database& database, const std::vector<std::string>& sweeps,
                            const CompareOptions& options) {
   if (sweeps.empty()) return InvalidArgument("no sweep is named");
+  for (size_t i = 1; i < sweeps.size(); ++i) {
+    if (std::find(sweeps.begin(), sweeps.begin() + static_cast<ptrdiff_t>(i), sweeps[i]) !=
+        sweeps.begin() + static_cast<ptrdiff_t>(i)) {
+      return InvalidArgument("the sweep '" + sweeps[i] + "' is named twice");
+    }
+  }
   // One snapshot for all statements, beside a running writer. A savepoint, so that the caller may
   // have a transaction.
   GYRE_RETURN_IF_ERROR(database.Execute("SAVEPOINT compare"));

@@ -50,22 +50,29 @@ std::optional<double> FirstAt(const std::vector<CurveValue>& curve, double level
   return std::nullopt;
 }
 
-/// By seed.
-std::map<uint64_t, double> ReachedBy(const VariantResults& variant, double level) {
-  std::map<uint64_t, double> reached;
+struct ReachedAt {
+  double tokens = 0;
+  int64_t budget = 0;  // a learning rate's schedule is of its own budget
+};
+using ReachedBySeed = std::map<uint64_t, ReachedAt>;
+
+ReachedBySeed ReachedBy(const VariantResults& variant, double level) {
+  ReachedBySeed reached;
   for (const SeedResult& seed : variant.seeds) {
-    if (const auto tokens = FirstAt(seed.curve, level)) reached[seed.seed] = *tokens;
+    if (const auto tokens = FirstAt(seed.curve, level)) {
+      reached[seed.seed] = {*tokens, seed.tokens_budget};
+    }
   }
   return reached;
 }
 
-void CompareTokens(const std::map<uint64_t, double>& ours, const std::map<uint64_t, double>& theirs,
-                   ReachedTokens* row) {
+void CompareTokens(const ReachedBySeed& ours, const ReachedBySeed& theirs, ReachedTokens* row) {
   std::vector<double> logarithms;
-  for (const auto& [seed, tokens] : ours) {
+  for (const auto& [seed, at] : ours) {
     const auto other = theirs.find(seed);
-    if (other == theirs.end() || tokens <= 0 || other->second <= 0) continue;
-    logarithms.push_back(std::log(tokens / other->second));
+    if (other == theirs.end() || other->second.budget != at.budget) continue;
+    if (at.tokens <= 0 || other->second.tokens <= 0) continue;
+    logarithms.push_back(std::log(at.tokens / other->second.tokens));
   }
   if (logarithms.empty()) return;
   row->share = std::exp(Mean(logarithms));
@@ -76,13 +83,13 @@ void CompareTokens(const std::map<uint64_t, double>& ours, const std::map<uint64
 }
 
 ReachedTokens RowOf(const ComparisonRow& row, const VariantResults& variant,
-                    const std::map<uint64_t, double>& reached) {
+                    const ReachedBySeed& reached) {
   ReachedTokens tokens{.sweep = row.sweep, .variant = row.variant, .baseline = row.baseline};
   for (const SeedResult& seed : variant.seeds) {
     if (!seed.curve.empty()) ++tokens.seeds;
   }
   std::vector<double> values;
-  for (const auto& [seed, value] : reached) values.push_back(value);
+  for (const auto& [seed, at] : reached) values.push_back(at.tokens);
   tokens.reached = static_cast<int>(values.size());
   if (!values.empty()) tokens.mean = Mean(values);
   tokens.std = SampleStd(values);
@@ -106,7 +113,12 @@ void CompareCurves(const std::vector<ComparedRow>& compared, Comparison* compari
   ByStep& by_step = comparison->by_step.emplace();
   for (const ComparedRow& pair : compared) {
     const ComparisonRow& row = comparison->rows[pair.row];
-    for (const auto& [tokens, place] : PairCurves(pair, comparison->metric)) {
+    const auto places = PairCurves(pair, comparison->metric);
+    if (places.empty()) {
+      comparison->notes.push_back(row.variant + ": no seed has evaluated places in common with " +
+                                  row.baseline);
+    }
+    for (const auto& [tokens, place] : places) {
       by_step.rows.push_back({row.sweep, row.variant, row.baseline, tokens, Mean(place.ours),
                               Mean(place.theirs),
                               DifferenceOf(place.differences, comparison->metric)});
@@ -120,7 +132,7 @@ void CompareReach(const std::vector<SweepResults>& sweeps, const std::vector<Com
                   double level, Comparison* comparison) {
   Reach& reach = comparison->reach.emplace();
   reach.level = level;
-  std::map<const VariantResults*, std::map<uint64_t, double>> reached;
+  std::map<const VariantResults*, ReachedBySeed> reached;
   for (const SweepResults& sweep : sweeps) {
     for (const VariantResults& variant : sweep.variants) {
       reached[&variant] = ReachedBy(variant, level);

@@ -132,13 +132,13 @@ std::string StepSentence(Rows first, Rows end, std::string_view metric) {
   }
   if (Side(last) == 0) {
     return "The data tell " + last.variant + " from " + last.baseline + " at " + of +
-           ", and not at the last";
+           " taken alone, and not at the last";
   }
   Rows from = end;
   while (from != first && Side(*(from - 1)) == Side(last)) --from;
   return last.variant + " is " + Direction(metric, Side(last) > 0) + " " + last.baseline +
          " at every step from " + FormatCount(static_cast<double>(from->tokens)) + " tokens on (" +
-         of + ")";
+         of + ", each taken alone)";
 }
 
 }  // namespace

@@ -140,16 +140,15 @@ JOIN points ON points.job_id = coalesce(j.reused_from, j.id);
 DROP VIEW final;
 CREATE VIEW final AS              -- the last point of each metric of each finished job
 SELECT s.name AS sweep, v.name AS variant, j.seed AS seed, v.theta AS theta, v.p AS p,
-       v.keep AS keep, v.spacing AS spacing, last.metric AS metric, last.step AS step,
+       v.keep AS keep, v.spacing AS spacing, points.metric AS metric, points.step AS step,
        points.tokens AS tokens, points.value AS value
 FROM jobs j
 JOIN sweeps s ON s.id = j.sweep_id
 JOIN variants v ON v.id = j.variant_id AND v.sweep_id = s.id
-JOIN (SELECT job_id, metric, max(step) AS step FROM points GROUP BY job_id, metric) last
-  ON last.job_id = coalesce(j.reused_from, j.id)
-JOIN points ON points.job_id = last.job_id AND points.metric = last.metric
-  AND points.step = last.step
-WHERE j.state = 'SUCCEEDED';
+JOIN points ON points.job_id = coalesce(j.reused_from, j.id)
+WHERE j.state = 'SUCCEEDED'
+  AND points.step = (SELECT max(step) FROM points last WHERE last.job_id = points.job_id
+                     AND last.metric = points.metric);
 
 DROP VIEW comparison;
 CREATE VIEW comparison AS         -- mean and standard deviation over seeds, diverged ones left out
@@ -159,11 +158,10 @@ WITH value AS (
   FROM jobs j
   JOIN sweeps s ON s.id = j.sweep_id
   JOIN variants v ON v.id = j.variant_id AND v.sweep_id = s.id
-  JOIN (SELECT job_id, metric, max(step) AS step FROM points GROUP BY job_id, metric) last
-    ON last.job_id = coalesce(j.reused_from, j.id)
-  JOIN points ON points.job_id = last.job_id AND points.metric = last.metric
-    AND points.step = last.step
+  JOIN points ON points.job_id = coalesce(j.reused_from, j.id)
   WHERE j.state = 'SUCCEEDED' AND j.diverged_at_step IS NULL
+    AND points.step = (SELECT max(step) FROM points last WHERE last.job_id = points.job_id
+                       AND last.metric = points.metric)
 ), average AS (
   SELECT sweep, variant_id, variant, metric, count(x) AS n, avg(x) AS mean
   FROM value GROUP BY sweep, variant_id, variant, metric

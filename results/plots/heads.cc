@@ -35,32 +35,30 @@ struct CensusPanel {
   Census census;
 };
 
-Status ReadKinds(const PlotOptions& options, const std::vector<int64_t>& jobs, const AskSql& ask,
+/// A variant at a time, which the view finds by its name. The array holds each kind's number: what
+/// ShowVariants() needs of a job is that it has some.
+Status ReadKinds(const PlotOptions& options, const PlottedVariant& variant,
+                 const std::string& sweep, const AskSql& ask,
                  std::map<int64_t, JobStatistics>* statistics) {
-  // The array holds each kind's number: what ShowVariants() needs of a job is that it has some.
-  constexpr size_t kJobsAtOnce = 200;
-  for (size_t begin = 0; begin < jobs.size(); begin += kJobsAtOnce) {
-    const auto first = jobs.begin() + static_cast<ptrdiff_t>(begin);
-    const auto count = static_cast<ptrdiff_t>(std::min(kJobsAtOnce, jobs.size() - begin));
-    const std::string ids = SqlList({first, first + count});
-    const std::string step =
-        options.step ? std::to_string(*options.step)
-                     : std::string("(SELECT max(step) FROM head_scores h WHERE h.job_id = j.id)");
-    GYRE_ASSIGN_OR_RETURN(
-        const QueryTable table,
-        ask("SELECT j.id, c.step, c.tokens, c.layer, sum(c.kind = 'positional'),"
-            " sum(c.kind = 'first-token'), sum(c.kind = 'semantic') FROM jobs j"
-            " JOIN sweeps s ON s.id = j.sweep_id JOIN variants v ON v.id = j.variant_id"
-            " JOIN head_census c ON c.sweep = s.name AND c.variant = v.name AND c.seed = j.seed"
-            " WHERE c.kind IS NOT NULL AND j.id IN (" +
-            ids + ") AND c.step = " + step + " GROUP BY j.id, c.step, c.tokens, c.layer"));
-    for (const auto& row : table.rows) {
-      JobStatistics& job = (*statistics)[CellInt(row[0])];
-      job.step = CellInt(row[1]);
-      job.tokens = CellInt(row[2]);
-      job.values[{static_cast<int>(CellInt(row[3])), 0}] =
-          nlohmann::json::array({CellInt(row[4]), CellInt(row[5]), CellInt(row[6])});
-    }
+  std::map<uint64_t, int64_t> sources;
+  for (const PlottedJob& job : variant.jobs) sources[job.seed] = job.source;
+  const std::string step =
+      options.step ? " AND step = " + std::to_string(*options.step) : std::string();
+  GYRE_ASSIGN_OR_RETURN(
+      const QueryTable table,
+      ask("SELECT seed, step, tokens, layer, sum(kind = 'positional'), sum(kind = 'first-token'),"
+          " sum(kind = 'semantic') FROM head_census WHERE kind IS NOT NULL AND sweep = " +
+          SqlText(sweep) + " AND variant = " + SqlText(variant.name) + step +
+          " GROUP BY seed, step, tokens, layer ORDER BY step"));
+  for (const auto& row : table.rows) {
+    const auto source = sources.find(static_cast<uint64_t>(CellInt(row[0])));
+    if (source == sources.end()) continue;  // a seed that is not shown
+    JobStatistics& job = (*statistics)[source->second];
+    if (job.step != CellInt(row[1])) job.values.clear();  // a later one
+    job.step = CellInt(row[1]);
+    job.tokens = CellInt(row[2]);
+    job.values[{static_cast<int>(CellInt(row[3])), 0}] =
+        nlohmann::json::array({CellInt(row[4]), CellInt(row[5]), CellInt(row[6])});
   }
   return OkStatus();
 }
@@ -145,7 +143,9 @@ Result<Plot> MakeHeadsPlot(const PlotOptions& options, const PlottedSweep& sweep
                            const AskSql& ask) {
   GYRE_RETURN_IF_ERROR(CheckStatisticsTables(ask));
   std::map<int64_t, JobStatistics> statistics;
-  GYRE_RETURN_IF_ERROR(ReadKinds(options, SourceJobs(sweep), ask, &statistics));
+  for (const PlottedVariant& variant : sweep.variants) {
+    GYRE_RETURN_IF_ERROR(ReadKinds(options, variant, sweep.name, ask, &statistics));
+  }
   Plot plot;
   std::set<int64_t> present;
   for (const auto& [job, kinds] : statistics) present.insert(job);

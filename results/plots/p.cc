@@ -67,7 +67,7 @@ QueryTable Rows(const PlottedSweep& sweep, const std::string& metric,
 }
 
 /// Where p* is: one mark and a second axis where all series have the same, else a mark a series,
-/// and its value beside the series' name.
+/// and its value beside the series' name. Series that are not plain have none.
 void MarkPStar(const std::vector<PSeries>& series, LinePlot* lines) {
   const double first = series.front().PStar();
   const bool same = std::all_of(series.begin(), series.end(),
@@ -77,7 +77,13 @@ void MarkPStar(const std::vector<PSeries>& series, LinePlot* lines) {
     if (star > 0 && star <= 1 && (i == 0 || !same)) {
       lines->marks.push_back({star, "", same ? -2 : lines->lines[i].style});
     }
-    if (!same) lines->lines[i].name += " (p* = " + FormatFixed(star, 2) + ")";
+    if (!same && std::isfinite(star)) {
+      lines->lines[i].name += " (p* = " + FormatFixed(star, 2) + ")";
+    }
+  }
+  if (std::none_of(series.begin(), series.end(),
+                   [](auto& s) { return std::isfinite(s.PStar()); })) {
+    return;
   }
   std::string words =
       "Dashed: p* = ln(L/2π) / ln θ, the share of the pairs that complete a turn within the "

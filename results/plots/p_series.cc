@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numbers>
 #include <set>
@@ -18,6 +19,25 @@ struct Candidate {
   PSeries series;
   Json config;  // without p
 };
+
+/// Of a block `position`: whether the key is there and says something.
+bool Says(const Json& config, const char* key) {
+  const auto position = config.find("position");
+  if (position == config.end() || !position->is_object()) return false;
+  const auto value = position->find(key);
+  return value != position->end() && !value->is_null() && !value->empty();
+}
+
+bool IsPlain(const Json& config) {
+  const auto is = [&](const char* key, const char* word) {
+    return !Says(config, key) || config["position"][key] == word;
+  };
+  return is("keep", "high") && is("spacing", "full") && !Says(config, "scaling") &&
+         !Says(config, "layers") && !Says(config, "band") && !Says(config, "switch");
+}
+
+/// What says more than one encoding for all layers and all the time.
+bool Varies(const Json& config) { return Says(config, "layers") || Says(config, "switch"); }
 
 std::string WithoutPosition(Json config) {
   config.erase("position");
@@ -66,6 +86,7 @@ void AddRotary(const PlottedVariant& variant, std::vector<Candidate>* candidates
     candidates->push_back({{.name = "",
                             .theta = variant.theta.value_or(0),
                             .context = variant.context,
+                            .plain = IsPlain(config),
                             .variants = {}},
                            std::move(config)});
     found = candidates->end() - 1;
@@ -76,6 +97,7 @@ void AddRotary(const PlottedVariant& variant, std::vector<Candidate>* candidates
 }  // namespace
 
 double PSeries::PStar() const {
+  if (!plain) return std::numeric_limits<double>::quiet_NaN();
   return std::log(context / (2 * std::numbers::pi)) / std::log(theta);
 }
 
@@ -95,7 +117,7 @@ std::vector<PSeries> FindPSeries(const PlottedSweep& sweep, std::vector<std::str
   for (const PlottedVariant& variant : sweep.variants) {
     if (variant.position_type != "nope") continue;
     for (Candidate& candidate : candidates) {
-      if (HasP(candidate.series, 0)) continue;
+      if (HasP(candidate.series, 0) || Varies(candidate.config) || Varies(variant.config)) continue;
       if (WithoutPosition(candidate.config) != WithoutPosition(variant.config)) continue;
       candidate.series.variants.push_back({0, &variant});
     }

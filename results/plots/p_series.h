@@ -19,9 +19,11 @@ struct PSeries {
   std::string name;  // what tells it from the others: "theta=10k context=512"; empty: it is alone
   double theta = 0;
   int context = 0;
+  bool plain = true;               // p keeps the fastest pairs of theta's own ladder, in all layers
   std::vector<PVariant> variants;  // by growing p
 
-  /// ln(L / 2 pi) / ln(theta): the share of the pairs that complete a turn within the context.
+  /// ln(L / 2 pi) / ln(theta): the share of the pairs that complete a turn within the context. NaN
+  /// where the ladder is another one.
   double PStar() const;
 };
 

@@ -63,7 +63,8 @@ Result<std::vector<PlottedVariant>> ReadVariants(const std::string& sweep, const
   }
   GYRE_ASSIGN_OR_RETURN(
       const QueryTable jobs,
-      ask("SELECT v.name, j.seed, source.id, j.state, source.diverged_at_step IS NOT NULL"
+      ask("SELECT v.name, j.seed, source.id, j.state, source.diverged_at_step IS NOT NULL,"
+          " j.tokens_budget"
           " FROM jobs j JOIN variants v ON v.id = j.variant_id JOIN sweeps s ON s.id = j.sweep_id"
           " JOIN jobs source ON source.id = coalesce(j.reused_from, j.id) WHERE s.name = " +
           SqlText(sweep) + " ORDER BY v.id, j.seed"));
@@ -71,7 +72,8 @@ Result<std::vector<PlottedVariant>> ReadVariants(const std::string& sweep, const
     const auto place = places.find(CellText(row[0]));
     if (place == places.end()) continue;
     variants[place->second].jobs.push_back({static_cast<uint64_t>(CellInt(row[1])), CellInt(row[2]),
-                                            CellText(row[3]), CellInt(row[4]) != 0});
+                                            CellText(row[3]), CellInt(row[4]) != 0,
+                                            CellInt(row[5])});
   }
   return variants;
 }

@@ -17,6 +17,7 @@ struct PlottedJob {
   int64_t source = 0;  // the job whose points these are: itself, or the one that it reuses
   std::string state;
   bool diverged = false;
+  int64_t tokens_budget = 0;
 
   bool counts() const { return state == "SUCCEEDED" && !diverged; }  // in means
 };

@@ -81,6 +81,7 @@ class LineMaker {
     if (variant.baseline.empty() || baseline == nullptr) return nullptr;
     for (const PlottedJob& other : baseline->jobs) {
       if (other.seed != job.seed || !other.counts()) continue;
+      if (other.tokens_budget != job.tokens_budget) continue;  // another schedule
       const auto found = values_.find(other.source);
       return found == values_.end() ? nullptr : &found->second;
     }

@@ -10,6 +10,7 @@
 namespace gyre {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -81,8 +82,10 @@ TEST(ByStep, SaysFromWhereOnTheDataTell) {
                   Curve(2, {5, 3.52, 2.52, 2.0})}}},
       {.by_step = true});
   EXPECT_THAT(comparison.by_step->verdict,
-              ElementsAre("late is worse than A at every step from 200 tokens on (2 of 3 steps)",
-                          "The data tell gone from A at 2 of 3 steps, and not at the last"));
+              ElementsAre("late is worse than A at every step from 200 tokens on (2 of 3 steps, "
+                          "each taken alone)",
+                          "The data tell gone from A at 2 of 3 steps taken alone, and not at "
+                          "the last"));
 }
 
 TEST(ByStep, PairsOnlyTheSameTokensOfTheSameBudget) {
@@ -99,6 +102,26 @@ TEST(ByStep, PairsOnlyTheSameTokensOfTheSameBudget) {
   EXPECT_EQ(comparison.by_step->rows[1].tokens, 200);
   EXPECT_EQ(comparison.by_step->rows[1].difference.pairs, 1);
   EXPECT_THAT(comparison.by_step->verdict, ElementsAre(HasSubstr("no step has two seeds")));
+}
+
+TEST(ByStep, SaysThatNoPlaceIsShared) {
+  SeedResult elsewhere = Curve(0, {5, 4, 3});
+  for (CurveValue& point : elsewhere.curve) point.tokens += 7;
+  const Comparison comparison = CompareWith(
+      {{.name = "A", .seeds = {Curve(0, {5, 4, 3})}}, {.name = "B", .seeds = {elsewhere}}},
+      {.by_step = true});
+  EXPECT_THAT(comparison.notes, Contains("B: no seed has evaluated places in common with A"));
+}
+
+TEST(Reach, ComparesTheSameBudgetsAlone) {
+  std::vector<SeedResult> longer = {Curve(0, {5, 4, 3}), Curve(1, {5, 4, 2})};
+  for (SeedResult& seed : longer) seed.tokens_budget = 2000;
+  const Comparison comparison =
+      CompareWith({{.name = "A", .seeds = {Curve(0, {5, 4, 3}), Curve(1, {5, 4, 3})}},
+                   {.name = "longer", .seeds = longer}},
+                  {.reach = 3.5});
+  EXPECT_EQ(comparison.reach->rows[1].reached, 2);
+  EXPECT_FALSE(comparison.reach->rows[1].share);
 }
 
 TEST(ByStep, SaysWhichPointsAreMissing) {
