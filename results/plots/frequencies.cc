@@ -128,7 +128,7 @@ std::string ContextWords(const std::vector<ShownVariant>& shown,
   if (!lines && !right) return "";
   if (!lines) return "∞: not rotated. No pair's wavelength crosses the context.";
   if (contexts.size() == 1) return ContextLineInWords(*contexts.begin());
-  return "Dashed: wavelength = context; pairs below it never complete a turn within it. ∞: not "
+  return "Dashed: pairs below it never complete a turn within the context. ∞: not "
          "rotated.";
 }
 

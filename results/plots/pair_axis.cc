@@ -97,8 +97,8 @@ void SetPairAxis(const std::vector<std::vector<double>>& frequencies, int contex
 }
 
 std::string ContextLineInWords(int context) {
-  return "Dashed: wavelength = context (" + std::to_string(context) +
-         " tokens); pairs below it never complete a turn within it. ∞: not rotated.";
+  return "Dashed: pairs below it never complete a turn within the context (" +
+         std::to_string(context) + " tokens). ∞: not rotated.";
 }
 
 }  // namespace gyre

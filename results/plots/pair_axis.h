@@ -21,7 +21,7 @@ struct PairAxis {
 PairAxis OrderPairs(const std::vector<std::vector<double>>& frequencies);
 
 /// Orders the panel's rows (which are pairs as they are numbered), labels them, and draws the line
-/// where wavelength = context: pairs below it never complete a turn.
+/// below which pairs never complete a turn within the context.
 void SetPairAxis(const std::vector<std::vector<double>>& frequencies, int context,
                  HeatMapPanel* panel);
 

@@ -4,7 +4,7 @@ set border 3 lc rgb "#333333" lw 1
 set tics out nomirror scale 0.6 textcolor rgb "#222222"
 set label "s: norms of queries by layer and frequency pair" at screen 0.018421052631578946,0.9672131147540983 front left font "sans-serif:Bold,15"
 set label "Mean over tokens, heads and 2 seeds, after step 2 (200 tokens)." at screen 0.018421052631578946,0.9426229508196722 front left tc rgb "#666666" font "sans-serif,11.5"
-set label "Dashed: wavelength = context (64 tokens); pairs below it never complete a turn within it. ∞: not rotated." at screen 0.018421052631578946,0.030054644808743203 front left tc rgb "#666666" font "sans-serif,11.5"
+set label "Dashed: pairs below it never complete a turn within the context (64 tokens). ∞: not rotated." at screen 0.018421052631578946,0.030054644808743203 front left tc rgb "#666666" font "sans-serif,11.5"
 $map0 << EOD
 0 0 3.5
 1 0 3.5

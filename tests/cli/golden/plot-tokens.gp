@@ -5,7 +5,7 @@ set tics out nomirror scale 0.6 textcolor rgb "#222222"
 set label "s/RoPE: layer 0, head 0, token by token" at screen 0.018421052631578946,0.9679144385026738 front left font "sans-serif:Bold,15"
 set label "The first tokens of one window, which begins with a document (token 0 is its start); norms before rotation; seed 0, after" at screen 0.018421052631578946,0.9438502673796791 front left tc rgb "#666666" font "sans-serif,11.5"
 set label "step 2 (200 tokens)." at screen 0.018421052631578946,0.9224598930481284 front left tc rgb "#666666" font "sans-serif,11.5"
-set label "Dashed: wavelength = context (64 tokens); pairs below it never complete a turn within it. ∞: not rotated." at screen 0.018421052631578946,0.02941176470588236 front left tc rgb "#666666" font "sans-serif,11.5"
+set label "Dashed: pairs below it never complete a turn within the context (64 tokens). ∞: not rotated." at screen 0.018421052631578946,0.02941176470588236 front left tc rgb "#666666" font "sans-serif,11.5"
 $map0 << EOD
 0 0 3
 1 0 1
