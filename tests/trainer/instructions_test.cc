@@ -117,10 +117,8 @@ TEST_F(InstructionsTest, InFloat32TheyAgreeWithinRounding) {
 
 // A machine without instructions for bfloat16 trains in float32 instead. Those with them round the
 // same numbers to bfloat16 and differ in the order of float32 sums, which now and then tips such a
-// rounding, and AMX in activations that are right to 1e-4 before they are rounded, which tips some
-// more; from each other they may be as far as from other numbers of threads
-// (determinism_test), from float32 as bfloat16 is, on a curve that falls by nine tenths in six
-// steps.
+// rounding; from float32 they are as far as bfloat16 is, on a curve that falls by nine tenths in
+// six steps.
 TEST_F(InstructionsTest, InBf16TheyAgreeWithinItsRounding) {
   std::optional<Curve> first;
   for (const char* set : kSets) {
@@ -137,7 +135,7 @@ TEST_F(InstructionsTest, InBf16TheyAgreeWithinItsRounding) {
     EXPECT_LT(Distance(*one, *float32), 5e-2) << set;
     EXPECT_NE(one->points, float32->points) << set;
     if (!first) first = one;
-    EXPECT_LT(Distance(*one, *first), 1e-2) << set;
+    EXPECT_LT(Distance(*one, *first), 5e-3) << set;
   }
 }
 

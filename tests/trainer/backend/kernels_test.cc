@@ -272,10 +272,6 @@ double Input(int64_t i) {
   return i % 5 == 4 ? kSpecial[i / 5 % 12] : 12 * std::sin(static_cast<double>(i) * 1.7);
 }
 
-// What will be rounded to Bf16 may be computed less exactly.
-template <typename Narrow>
-constexpr double kRough = std::is_same_v<Narrow, Bf16> ? 1e-4 : 0;
-
 TYPED_TEST(KernelsTest, Activations) {
   this->OnEveryInstructionSet([](const auto& kernels, const Kernels&) {
     for (const int n : kOddSizes) {
@@ -311,11 +307,11 @@ TYPED_TEST(KernelsTest, Activations) {
                   (Active(activation, z + step) - Active(activation, z - step)) / (2 * step);
               // Below zero a is about z e^u, as exact as u is, and e^-u is at most 2^126.
               const double u = std::log(std::max(0x1p-200, a / z));
-              const double error = std::abs(a) * (5e-7 + kRough<TypeParam> + 3e-7 * std::abs(u)) +
-                                   std::abs(z) * 0x1p-126;
+              const double error =
+                  std::abs(a) * (5e-7 + 3e-7 * std::abs(u)) + std::abs(z) * 0x1p-126;
               ExpectNear<TypeParam>(active[out], a * up, error * std::abs(up), "activated");
-              ExpectNear<TypeParam>(d_in[gate], d[out] * up * slope,
-                                    (4e-6 + 3 * kRough<TypeParam>)*std::abs(up * d[out]), "d_gate");
+              ExpectNear<TypeParam>(d_in[gate], d[out] * up * slope, 4e-6 * std::abs(up * d[out]),
+                                    "d_gate");
               if (gated) {
                 ExpectNear<TypeParam>(d_in[gate + n], d[out] * a, error * std::abs(d[out]), "d_up");
               }

@@ -21,10 +21,10 @@ struct GeluTanh {
 };
 
 // e^-u, at most 2^126: its inverse is no denormal number either.
-template <typename A, typename Narrow>
+template <typename A>
 Floats InverseExp(Floats z) {
   const Floats x = A::Exponent(z);
-  return Exp2<Narrow>(x > 126.0f ? Broadcast(126) : x);
+  return Exp2(x > 126.0f ? Broadcast(126) : x);
 }
 
 template <bool kFar, typename Lanes, typename Narrow>
@@ -43,7 +43,7 @@ template <typename A, bool kGated, bool kFar, typename Narrow>
     Narrow* out = activated + row * n;
     ForLanes(n, [=](int64_t i, auto lanes) {
       const Floats z = Load(lanes, gate + i);
-      const Floats sigmoid = Inverse<Narrow>(1 + InverseExp<A, Narrow>(z));
+      const Floats sigmoid = Inverse(1 + InverseExp<A>(z));
       const Floats active = z * sigmoid;
       Keep<kFar>(lanes, z, kept_gate + i);
       if constexpr (kGated) {
@@ -70,8 +70,8 @@ template <typename A, bool kGated, typename Narrow>
     Narrow* out = activated + row * n;
     ForLanes(n, [=](int64_t i, auto lanes) {
       const Floats z = Load(lanes, gate + i), d = Load(lanes, d_out + i);
-      const Floats e = InverseExp<A, Narrow>(z);
-      const Floats sigmoid = Inverse<Narrow>(1 + e);
+      const Floats e = InverseExp<A>(z);
+      const Floats sigmoid = Inverse(1 + e);
       const Floats rest = e * sigmoid;  // 1 - sigmoid, without cancellation
       const Floats active = z * sigmoid;
       const Floats slope = sigmoid + active * rest * A::ArgumentSlope(z);

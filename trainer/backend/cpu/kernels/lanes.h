@@ -53,14 +53,11 @@ struct Part {
   return root;
 }
 
-/// 1 / x of what is at least 1: where all processors that have the instruction set estimate alike,
-/// within 2e-7, or, where it will be rounded to Bf16, 1e-4. A division keeps the processor busy for
-/// 16 cycles.
-template <typename Narrow>
+/// 1 / x of what is at least 1, within 2e-7 where there is an estimate that all processors with the
+/// instruction set give alike. A division keeps the processor busy for 16 cycles.
 [[gnu::always_inline]] inline Floats Inverse(Floats x) {
 #ifdef __AMX_BF16__
   const Floats y = _mm512_maskz_rcp14_ps(0xffff, x);
-  if constexpr (sizeof(Narrow) < sizeof(float)) return y;
   return y + y * (1 - x * y);
 #else
   return 1 / x;

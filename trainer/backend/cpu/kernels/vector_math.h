@@ -11,11 +11,9 @@ namespace gyre::cpu::GYRE_INSTRUCTION_SET {
 
 inline constexpr float kLog2E = 1.44269504f, kLn2 = 0.693147181f;
 
-/// 2^x for x <= 127, relative error below 2e-7, or, where it will be rounded to Bf16, 4e-6 in fewer
-/// steps; 0 below -126 (no denormal numbers), NaN stays NaN. e^x = Exp2(kLog2E x): rounding that
-/// product costs e^x the relative error |x| 1e-7, which is little where e^x is added to something
-/// near 1.
-template <typename Narrow = float>
+/// 2^x for x <= 127, relative error below 2e-7; 0 below -126 (no denormal numbers), NaN stays NaN.
+/// e^x = Exp2(kLog2E x): rounding that product costs e^x the relative error |x| 1e-7, which is
+/// little where e^x is added to something near 1.
 [[gnu::always_inline]] inline Floats Exp2(Floats x) {
   // Adding 1.5 * 2^23 leaves no bits behind the point, adding 127 makes the lowest the exponent of
   // the power of two.
@@ -23,18 +21,11 @@ template <typename Narrow = float>
   const Floats rounded = x + kRound;
   const Floats r = x - (rounded - kRound);
   // The minimax polynomial of 2^r on |r| <= 1/2 that is exact at 0.
-  Floats p;
-  if constexpr (sizeof(Narrow) < sizeof(float)) {
-    p = 9.7829126378e-3f * r + 5.5976883630e-2f;
-    p = p * r + 2.4020711077e-1f;
-    p = p * r + 6.9311360440e-1f;
-  } else {
-    p = 1.5594677550e-4f * r + 1.3406643905e-3f;
-    p = p * r + 9.6176929749e-3f;
-    p = p * r + 5.5503105510e-2f;
-    p = p * r + 2.4022652783e-1f;
-    p = p * r + 6.9314721497e-1f;
-  }
+  Floats p = 1.5594677550e-4f * r + 1.3406643905e-3f;
+  p = p * r + 9.6176929749e-3f;
+  p = p * r + 5.5503105510e-2f;
+  p = p * r + 2.4022652783e-1f;
+  p = p * r + 6.9314721497e-1f;
   p = p * r + 1.0f;
   const Floats power = __builtin_bit_cast(Floats, __builtin_bit_cast(Bits, rounded) << 23);
   return x < -126.0f ? Floats{} : p * power;
