@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "coordinator/store/schema_sql.h"
+#include "coordinator/store/schema_statistics_sql.h"
 #include "coordinator/store/store.h"
 #include "tests/coordinator/harness.h"
 
@@ -39,6 +40,10 @@ INSERT INTO jobs (id, sweep_id, variant_id, seed, key, state, parameters, tokens
 INSERT INTO points VALUES (1, 'train/loss', 3, 30, 1.5, 1), (1, 'train/loss', 2, 20, 1.75, 1),
   (3, 'train/loss', 3, 30, 2.5, 1), (3, 'm', 1, 10, 3, 1), (4, 'train/loss', 3, 30, 2.25, 1),
   (5, 'train/loss', 3, 30, NULL, 1), (6, 'train/loss', 1, 10, 9, 1);
+INSERT INTO workers (id, name, incarnation, state, slots, cpus, memory_bytes, registered_at,
+  last_seen_at) VALUES (1, 'host/0', 'i', 'ACTIVE', 1, 1, 1, '', '');
+INSERT INTO attempts (job_id, number, worker_id, incarnation, state, started_at) VALUES
+  (6, 1, 1, 'i', 'RUNNING', '');
 INSERT INTO frequency_norms (job_id, model_id, step, layer, tensor, head, norms,
   norms_without_first) VALUES
   (1, NULL, 3, 0, 'q', 0, '[9, 9]', NULL),
@@ -54,13 +59,16 @@ class SchemaTest : public testing::Test {
  protected:
   ~SchemaTest() override { std::filesystem::remove_all(folder_); }
 
-  /// A file as the program of that version left it.
+  /// A file with rows of version 1 or 2, as the program of that version left it.
   void Make(int version, const std::string& rows) {
     auto database = Database::OpenForWriting(path_);
     ASSERT_TRUE(database.ok()) << database.status();
     std::string script = std::string(kTablesSql) + kViewsSql;
     if (version > 1) script += kVersion2Sql;
-    script += rows + kGyreId + "PRAGMA user_version=" + std::to_string(version);
+    script += rows;
+    if (version > 2)
+      script += std::string(kStatisticsTablesSql) + kCurveViewsSql + kStatisticsViewsSql;
+    script += kGyreId + ("PRAGMA user_version=" + std::to_string(version));
     const Status made = database->Execute(script);
     ASSERT_TRUE(made.ok()) << made;
   }
@@ -90,7 +98,7 @@ class SchemaTest : public testing::Test {
 };
 
 TEST_F(SchemaTest, OlderFilesKeepTheirRows) {
-  for (const int version : {1, 2}) {
+  for (const int version : {1, 2, 3}) {
     SCOPED_TRACE(version);
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
@@ -121,6 +129,10 @@ TEST_F(SchemaTest, OlderFilesKeepTheirRows) {
     EXPECT_EQ(Ask("SELECT diagonal, previous, first, entropy, distance FROM head_scores"),
               "0.5|0.25|0.125|1.5|20.0\n");
     EXPECT_EQ(Ask("SELECT name FROM sqlite_schema WHERE name LIKE 'old%'"), "");
+    // Version 4: of what was leased before, no coordinator is known, and nothing is suspected.
+    EXPECT_EQ(Ask("SELECT job_id, number, state, epoch, suspected_at FROM attempts"),
+              "6|1|RUNNING||\n");
+    EXPECT_EQ(Ask("SELECT count(*), sum(differing_points), max(stop_reason) FROM jobs"), "6|0|\n");
   }
 }
 
