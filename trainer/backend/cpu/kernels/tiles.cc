@@ -1,5 +1,6 @@
 // Products of Bf16 on tiles. A block of 32 x 32 numbers of c stays in four tiles while all of k
-// goes by, two tiles of a and two of b at a time; 32 rows of a stay in the first cache meanwhile.
+// goes by, two tiles of a and two of b at a time. The smaller one of a and b stays in the second
+// cache while strips of the other go by, each of which stays in the first one meanwhile.
 
 #include "trainer/backend/cpu/kernels/kernels.h"
 #include "trainer/backend/cpu/kernels/lanes.h"
@@ -117,23 +118,38 @@ void Start(const float* addend, int64_t stride) {
   if (kHigh == 2 && kWide == 2) _tile_loadd(3, addend + kLanes * stride + kLanes, 4 * stride);
 }
 
-// Sums far away that the next rows of the product are added to or take their place in: a few are
-// fetched into the second cache with each step.
-struct NextSums {
-  const float* first = nullptr;  // 32 numbers a row
-  int64_t stride = 0;
-  int rows = 0;
+// What is far away and will be needed soon, in rows of two lines: a few are fetched into the second
+// cache with each step.
+struct FarRows {
+  const char* first = nullptr;
+  int64_t stride = 0;  // in bytes
+  int64_t rows = 0;
 
-  void Fetch() {
+  template <bool kToWrite>
+  [[gnu::always_inline]] void Fetch() {
     for (int i = 0; i < 4 && rows > 0; ++i, --rows, first += stride) {
-      __builtin_prefetch(first, 1, 2);
-      __builtin_prefetch(first + kLanes, 1, 2);
+      __builtin_prefetch(first, kToWrite, 2);
+      __builtin_prefetch(first + 64, kToWrite, 2);
     }
+  }
+};
+// Of a product of floats, kTileStrip columns.
+FarRows FarSums(const float* sums, int64_t stride, int64_t rows) {
+  return {reinterpret_cast<const char*>(sums), 4 * stride, rows < kTileStrip ? rows : kTileStrip};
+}
+
+struct FetchedNext {
+  FarRows sums, addend, b;
+
+  [[gnu::always_inline]] void Fetch() {
+    sums.Fetch<true>();
+    addend.Fetch<false>();
+    b.Fetch<false>();
   }
 };
 
 template <int kHigh, int kWide>
-void Accumulate(int64_t k, LeftTiles a, const Bf16* b, NextSums next) {
+void Accumulate(int64_t k, LeftTiles a, const Bf16* b, FetchedNext next) {
   for (int64_t depth = 0; depth < k; depth += kTileDepth) {
     next.Fetch();
     _tile_loadd(4, a.first, a.stride);
@@ -163,7 +179,7 @@ struct BlockOperands {
   LeftTiles a;
   const Bf16* b;
   const float* addend;  // or none
-  NextSums next;
+  FetchedNext next;
   int64_t k;
   int rows;
 };
@@ -187,62 +203,112 @@ void Multiply(const BlockOperands& block, Bf16* c, int64_t stride) {
   }
 }
 
-// Rows row .. row + rows - 1 of c, where k is from `depth` on.
+// The block of c at `row` and `column`, where k is from `depth` on; `next` is fetched meanwhile.
 template <int kHigh, typename Out>
-void MultiplyRows(const TileProduct<Out>& p, int64_t row, int rows, int64_t depth, int64_t k) {
+void MultiplyBlock(const TileProduct<Out>& p, int64_t row, int64_t column, int64_t depth, int64_t k,
+                   FetchedNext next) {
   const bool packed = p.a_stride == 0;
   BlockOperands block;
   block.a =
       packed ? LeftTiles{p.a + row * p.k, 4 * kLanes, kTileSize, kHigh * kTileSize}
              : LeftTiles{p.a + row * p.a_stride, 2 * p.a_stride, kLanes * p.a_stride, kTileDepth};
   block.a.first += depth / kTileDepth * block.a.step;
-  block.k = k, block.rows = rows;
+  block.k = k, block.rows = static_cast<int>(p.m - row < kTileStrip ? p.m - row : kTileStrip);
   const float* addend = p.addend;
   if constexpr (sizeof(Out) == sizeof(float)) {
     if (depth > 0) addend = p.c;
   }
-  for (int64_t column = 0; column < p.n; column += kTileStrip) {
-    const int64_t at = row * p.c_stride + column;
-    block.addend = addend == nullptr ? nullptr : addend + at;
-    block.next = {};
-    if constexpr (sizeof(Out) == sizeof(float)) {
-      const int64_t left = p.m - row - kTileStrip;
-      if (depth == 0 && p.addend != nullptr && left > 0) {
-        block.next = {p.c + at + kTileStrip * p.c_stride, p.c_stride,
-                      static_cast<int>(left < kTileStrip ? left : kTileStrip)};
-      }
-    }
-    block.b = p.b + column * (p.b_depth == 0 ? p.k : p.b_depth);
-    if (p.n - column > kLanes) {
-      block.b += depth * kTileStrip;
-      Multiply<kHigh, 2>(block, p.c + at, p.c_stride);
-    } else {
-      block.b += depth * kLanes;
-      Multiply<kHigh, 1>(block, p.c + at, p.c_stride);
-    }
+  const int64_t at = row * p.c_stride + column;
+  block.addend = addend == nullptr ? nullptr : addend + at;
+  block.next = next;
+  block.b = p.b + column * (p.b_depth == 0 ? p.k : p.b_depth);
+  if (p.n - column > kLanes) {
+    block.b += depth * kTileStrip;
+    Multiply<kHigh, 2>(block, p.c + at, p.c_stride);
+  } else {
+    block.b += depth * kLanes;
+    Multiply<kHigh, 1>(block, p.c + at, p.c_stride);
+  }
+}
+
+template <typename Out>
+void MultiplyBlock(const TileProduct<Out>& p, int64_t row, int64_t column, int64_t depth, int64_t k,
+                   FetchedNext next) {
+  if (p.m - row > kLanes) {
+    MultiplyBlock<2>(p, row, column, depth, k, next);
+  } else {
+    MultiplyBlock<1>(p, row, column, depth, k, next);
   }
 }
 
 // So much of 32 rows of a and of 32 columns of b stays in the first cache.
 constexpr int64_t kNear = 256;
 
+// Where b is larger than a: strips of its columns go by, the next one of which is fetched.
 template <typename Out>
-[[gnu::flatten]] void MultiplyTiles(const TileProduct<Out>& p) {
-  // Sums that are rounded cannot be taken up again.
-  const int64_t most = sizeof(Out) == sizeof(float) && p.k > kNear * 3 / 2 ? kNear : p.k;
-  int configured = 0;
+void MultiplyByColumns(const TileProduct<Out>& p, int64_t most) {
+  const int64_t blocks = p.m / kTileStrip, b_depth = p.b_depth == 0 ? p.k : p.b_depth;
+  constexpr int64_t kRow = 2 * 64 / sizeof(Bf16);
+  for (int64_t column = 0; column < p.n; column += kTileStrip) {
+    const bool last = column + kTileStrip >= p.n;
+    for (int64_t depth = 0; depth < p.k; depth += most) {
+      const int64_t k = p.k - depth < most ? p.k - depth : most;
+      const Bf16* const next_b = p.b + (column + kTileStrip) * b_depth + depth * kTileStrip;
+      const int64_t next_rows = p.n - column < 2 * kTileStrip ? 0 : k * kTileStrip / kRow;
+      for (int64_t block = 0; block < blocks; ++block) {
+        const int64_t row = block * kTileStrip;
+        FetchedNext next;
+        const int64_t share = next_rows * block / blocks;
+        next.b = {reinterpret_cast<const char*>(next_b + share * kRow), 128,
+                  next_rows * (block + 1) / blocks - share};
+        if constexpr (sizeof(Out) == sizeof(float)) {
+          const bool lowest = block + 1 == blocks;
+          if (p.addend != nullptr && depth == 0 && !(lowest && last)) {
+            const int64_t at =
+                lowest ? column + kTileStrip : (row + kTileStrip) * p.c_stride + column;
+            next.sums = FarSums(p.c + at, p.c_stride, kTileStrip);
+            if (p.addend != p.c) next.addend = FarSums(p.addend + at, p.c_stride, kTileStrip);
+          }
+        }
+        MultiplyBlock(p, row, column, depth, k, next);
+      }
+    }
+  }
+}
+
+// Where a is larger: strips of its rows go by.
+template <typename Out>
+void MultiplyByRows(const TileProduct<Out>& p, int64_t most) {
+  int configured = kTileStrip;
   for (int64_t row = 0; row < p.m; row += kTileStrip) {
     const int rows = static_cast<int>(p.m - row < kTileStrip ? p.m - row : kTileStrip);
     if (rows != configured) Configure(rows);
     configured = rows;
     for (int64_t depth = 0; depth < p.k; depth += most) {
       const int64_t k = p.k - depth < most ? p.k - depth : most;
-      if (rows > kLanes) {
-        MultiplyRows<2>(p, row, rows, depth, k);
-      } else {
-        MultiplyRows<1>(p, row, rows, depth, k);
+      for (int64_t column = 0; column < p.n; column += kTileStrip) {
+        FetchedNext next;
+        if constexpr (sizeof(Out) == sizeof(float)) {
+          const int64_t left = p.m - row - kTileStrip;
+          if (depth == 0 && p.addend != nullptr && left > 0) {
+            next.sums = FarSums(p.c + (row + kTileStrip) * p.c_stride + column, p.c_stride, left);
+          }
+        }
+        MultiplyBlock(p, row, column, depth, k, next);
       }
     }
+  }
+}
+
+template <typename Out>
+[[gnu::flatten]] void MultiplyTiles(const TileProduct<Out>& p) {
+  // Sums that are rounded cannot be taken up again.
+  const int64_t most = sizeof(Out) == sizeof(float) && p.k > kNear * 3 / 2 ? kNear : p.k;
+  Configure(kTileStrip);
+  if (p.n > p.m && p.m % kTileStrip == 0) {
+    MultiplyByColumns(p, most);
+  } else {
+    MultiplyByRows(p, most);
   }
   _tile_release();
 }
