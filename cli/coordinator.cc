@@ -16,7 +16,7 @@ namespace {
 
 struct Arguments {
   ServerOptions server;
-  int64_t heartbeat_ms = 0, lease_ms = 0, first_grace_ms = 0;
+  int64_t heartbeat_ms = 0, lease_ms = 0, first_grace_ms = 0, suspect_grace_ms = 0;
 };
 
 int RunCoordinator(Arguments arguments) {
@@ -24,6 +24,7 @@ int RunCoordinator(Arguments arguments) {
   if (arguments.heartbeat_ms > 0) timing.heartbeat = Millis(arguments.heartbeat_ms);
   if (arguments.lease_ms > 0) timing.lease = Millis(arguments.lease_ms);
   if (arguments.first_grace_ms > 0) timing.first_grace = Millis(arguments.first_grace_ms);
+  if (arguments.suspect_grace_ms > 0) timing.suspect_grace = Millis(arguments.suspect_grace_ms);
 
   StopSignals signals;
   auto server = CoordinatorServer::Start(arguments.server);
@@ -78,6 +79,9 @@ void AddCoordinatorCommand(CLI::App& app, int* exit_code) {
       ->check(PositiveInteger());
   command->add_option("--lease-ms", arguments->lease_ms)->group("")->check(PositiveInteger());
   command->add_option("--first-grace-ms", arguments->first_grace_ms)
+      ->group("")
+      ->check(PositiveInteger());
+  command->add_option("--suspect-grace-ms", arguments->suspect_grace_ms)
       ->group("")
       ->check(PositiveInteger());
   command->callback([arguments, exit_code] { *exit_code = RunCoordinator(*arguments); });

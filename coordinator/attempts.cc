@@ -28,25 +28,6 @@ AttemptStep StepOf(AttemptOutcome outcome) {
 
 }  // namespace
 
-Result<JobEntry*> Coordinator::Fenced(const AttemptRef& attempt, const char* call,
-                                      const Moment& at) {
-  JobEntry* job = state_.FindJob(attempt.job);
-  const bool current = job != nullptr && job->live != nullptr &&
-                       job->live->record.number == attempt.number &&
-                       job->live->record.incarnation == attempt.incarnation;
-  if (current) {
-    WorkerEntry* worker = state_.FindWorker(job->live->record.worker_id);
-    if (worker != nullptr) GYRE_RETURN_IF_ERROR(Heard(*worker, at));
-    return job;
-  }
-  if (job == nullptr) return FailedPrecondition("there is no job " + std::to_string(attempt.job));
-  stale_calls_.push_back({attempt.job, attempt.number, call});
-  return FailedPrecondition(InWords(attempt.job, attempt.number) +
-                            " is over; the job's current attempt is " +
-                            std::to_string(job->record.attempt) + ", and the job is " +
-                            std::string(Name(job->record.state)));
-}
-
 Status Coordinator::CheckSequence(const LiveAttempt& live, int64_t sequence) const {
   if (sequence <= live.record.last_sequence) return OkStatus();
   return InvalidArgument("batches of " + InWords(live.record.job_id, live.record.number) +
@@ -135,8 +116,8 @@ Result<bool> Coordinator::IsRepeated(const FinishAttemptCall& call) {
                         store_->FindAttempt(call.attempt.job, call.attempt.number));
   if (!attempt || !HasEnded(attempt->state)) return false;
   const Result<AttemptState> state = Next(AttemptState::kRunning, StepOf(call.outcome));
-  return attempt->incarnation == call.attempt.incarnation && state.ok() &&
-         attempt->state == *state && attempt->last_sequence == call.last_sequence;
+  return attempt->incarnation == call.attempt.incarnation && attempt->epoch == call.attempt.epoch &&
+         state.ok() && attempt->state == *state && attempt->last_sequence == call.last_sequence;
 }
 
 Result<ObsoleteObjects> Coordinator::FinishAttempt(const FinishAttemptCall& call,

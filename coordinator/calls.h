@@ -23,18 +23,42 @@ struct AttemptRef {
   int64_t job = 0;
   int number = 0;
   std::string incarnation;  // of the worker that says it holds the attempt
+  std::string epoch;        // in which it was leased
 };
+
+/// Why a call about an attempt comes too late.
+struct Superseded {
+  enum class Reason { kNoSuchJob, kOtherEpoch, kOtherIncarnation, kLost, kEnded };
+  Reason reason = Reason::kNoSuchJob;
+  int current_attempt = 0;  // of the job
+  std::string job_state;
+  std::string why;  // in words
+};
+
+enum class AttemptOutcome { kSucceeded, kFailed, kStopped, kLost };
+
+/// What an earlier process of a worker has left behind.
+struct LeftAttempt {
+  AttemptRef attempt;
+  int64_t step = 0;
+  std::optional<AttemptOutcome> outcome;  // none: it did not come so far
+};
+enum class WorkerDesire { kContinue, kStop, kDrop };
 
 struct RegisterCall {
   std::string name, incarnation, version;
-  int protocol = 0;
+  int protocol = 0, oldest_protocol = 0;  // the newest and the oldest version that it speaks
   int slots = 0, cpus = 0;
   int64_t memory_bytes = 0;
   std::vector<DeviceRecord> devices;
+  std::vector<LeftAttempt> left;
 };
 struct RegisterReply {
   int64_t worker_id = 0;
   Millis heartbeat{0}, lease{0};
+  int protocol = 0;  // the newest that both speak
+  /// One for each of `left`, in the same order: deliver the rest of it, or drop it.
+  std::vector<WorkerDesire> left;
 };
 
 struct AcquireCall {
@@ -56,6 +80,7 @@ struct LeaseReply {
   Millis lease{0};
   std::string device;
   int gpus = 0;  // that are the job's alone
+  std::string epoch;
 };
 
 struct AttemptProgress {
@@ -67,13 +92,20 @@ struct HeldAttempt {
   int64_t job = 0;
   int number = 0;
   AttemptProgress progress;
+  std::string epoch;
+  std::optional<AttemptOutcome> outcome;  // it has ended so, and the report of that is on its way
 };
 struct HeartbeatCall {
   std::string incarnation;
   std::vector<HeldAttempt> held;
   std::string problem;  // what keeps the worker from working; empty = nothing
 };
-enum class WorkerDesire { kContinue, kStop, kDrop };
+/// What a worker is told of an attempt.
+struct LeaseWord {
+  AttemptRef attempt;
+  WorkerDesire desire = WorkerDesire::kContinue;
+  std::optional<Superseded> superseded;  // with kDrop
+};
 /// One a held attempt, in the same order.
 using HeartbeatReply = std::vector<WorkerDesire>;
 
@@ -96,7 +128,6 @@ struct ReportCheckpointCall {
 /// Hashes that nothing refers to any more.
 using ObsoleteObjects = std::vector<std::string>;
 
-enum class AttemptOutcome { kSucceeded, kFailed, kStopped, kLost };
 struct FinishAttemptCall {
   AttemptRef attempt;
   AttemptOutcome outcome = AttemptOutcome::kFailed;
@@ -156,6 +187,7 @@ struct RunningJobReply {
   int attempt = 0;
   int64_t tokens_budget = 0;
   AttemptProgress progress;
+  std::string suspected_at;  // empty = its worker is heard of
 };
 struct FailedJobReply {
   int64_t job_id = 0;
@@ -188,7 +220,8 @@ struct AttemptReply {
   std::string error_code, error;
   int64_t peak_memory_bytes = 0;
   double tokens_per_second = 0;
-  std::string after;  // what became of the job then
+  std::string after;         // what became of the job then
+  std::string suspected_at;  // as in RunningJobReply
 };
 struct JobReply {
   JobRecord job;

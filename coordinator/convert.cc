@@ -7,7 +7,7 @@ namespace gyre {
 namespace {
 
 AttemptRef Ref(const v1::AttemptRef& attempt, const std::string& incarnation) {
-  return {attempt.job_id(), attempt.attempt(), incarnation};
+  return {attempt.job_id(), attempt.attempt(), incarnation, attempt.epoch()};
 }
 
 DatasetRecord FromProto(const v1::Dataset& dataset) {
@@ -70,6 +70,33 @@ Result<AttemptOutcome> FromProto(v1::Outcome outcome) {
   }
 }
 
+std::optional<AttemptOutcome> Said(v1::Outcome outcome) {
+  const Result<AttemptOutcome> said = FromProto(outcome);
+  return said.ok() ? std::optional(*said) : std::nullopt;
+}
+
+v1::Superseded::Reason ToProto(Superseded::Reason reason) {
+  switch (reason) {
+    case Superseded::Reason::kNoSuchJob:
+      return v1::Superseded::REASON_NO_SUCH_JOB;
+    case Superseded::Reason::kOtherEpoch:
+      return v1::Superseded::REASON_OTHER_EPOCH;
+    case Superseded::Reason::kOtherIncarnation:
+      return v1::Superseded::REASON_OTHER_INCARNATION;
+    case Superseded::Reason::kLost:
+      return v1::Superseded::REASON_LOST;
+    case Superseded::Reason::kEnded:
+      break;
+  }
+  return v1::Superseded::REASON_ENDED;
+}
+
+void ToProto(const AttemptRef& attempt, v1::AttemptRef* message) {
+  message->set_job_id(attempt.job);
+  message->set_attempt(attempt.number);
+  message->set_epoch(attempt.epoch);
+}
+
 }  // namespace
 
 RegisterCall FromProto(const v1::RegisterRequest& request) {
@@ -78,11 +105,15 @@ RegisterCall FromProto(const v1::RegisterRequest& request) {
   call.incarnation = request.incarnation();
   call.version = request.version();
   call.protocol = request.protocol();
+  call.oldest_protocol = request.oldest_protocol();
   call.slots = request.slots();
   call.cpus = request.cpus();
   call.memory_bytes = request.memory_bytes();
   for (const v1::Device& device : request.devices()) {
     call.devices.push_back({device.name(), device.kind(), device.model(), device.memory_bytes()});
+  }
+  for (const v1::LeftLease& left : request.left()) {
+    call.left.push_back({Ref(left.attempt(), ""), left.step(), Said(left.outcome())});
   }
   return call;
 }
@@ -106,7 +137,9 @@ HeartbeatCall FromProto(const v1::HeartbeatRequest& request) {
     call.held.push_back(
         {held.attempt().job_id(),
          held.attempt().attempt(),
-         {progress.step(), progress.tokens(), progress.tokens_per_second(), progress.loss()}});
+         {progress.step(), progress.tokens(), progress.tokens_per_second(), progress.loss()},
+         held.attempt().epoch(),
+         Said(held.outcome())});
   }
   return call;
 }
@@ -170,10 +203,24 @@ SubmitCall FromProto(const v1::SubmitRequest& request) {
   return call;
 }
 
+void ToProto(const Superseded& superseded, v1::Superseded* message) {
+  message->set_reason(ToProto(superseded.reason));
+  message->set_current_attempt(superseded.current_attempt);
+  message->set_job_state(superseded.job_state);
+  message->set_why(superseded.why);
+}
+
+void ToProto(const LeaseWord& word, v1::LeaseDesire* message) {
+  ToProto(word.attempt, message->mutable_attempt());
+  message->set_desire(ToProto(word.desire));
+  if (word.superseded) ToProto(*word.superseded, message->mutable_superseded());
+}
+
 void ToProto(const RegisterReply& reply, v1::RegisterResponse* message) {
   message->set_worker_id(reply.worker_id);
   message->set_heartbeat_ms(reply.heartbeat.count());
   message->set_lease_ms(reply.lease.count());
+  message->set_protocol(reply.protocol);
 }
 
 void ToProto(const LeaseReply& reply, v1::Lease* message) {
@@ -188,16 +235,7 @@ void ToProto(const LeaseReply& reply, v1::Lease* message) {
   message->set_lease_ms(reply.lease.count());
   message->set_device(reply.device);
   message->set_gpus(reply.gpus);
-}
-
-void ToProto(const HeartbeatCall& call, const HeartbeatReply& reply,
-             v1::HeartbeatResponse* message) {
-  for (size_t i = 0; i < reply.size(); ++i) {
-    v1::LeaseDesire* desire = message->add_desires();
-    desire->mutable_attempt()->set_job_id(call.held[i].job);
-    desire->mutable_attempt()->set_attempt(call.held[i].number);
-    desire->set_desire(ToProto(reply[i]));
-  }
+  message->set_epoch(reply.epoch);
 }
 
 void ToProto(const SubmitReply& reply, v1::SubmittedSweep* message) {
@@ -230,6 +268,7 @@ void ToProto(const RunningJobReply& reply, v1::RunningJob* message) {
   message->set_tokens_budget(reply.tokens_budget);
   message->set_tokens_per_second(reply.progress.tokens_per_second);
   message->set_loss(reply.progress.loss);
+  message->set_suspected_at(reply.suspected_at);
 }
 
 void ToProto(const SweepReply& reply, v1::Sweep* message) {
@@ -276,6 +315,7 @@ void ToProto(const AttemptReply& reply, v1::AttemptReport* message) {
   message->set_peak_memory_bytes(reply.peak_memory_bytes);
   message->set_tokens_per_second(reply.tokens_per_second);
   message->set_after(reply.after);
+  message->set_suspected_at(reply.suspected_at);
 }
 
 void ToProto(const JobReply& reply, v1::JobReport* message) {

@@ -22,8 +22,8 @@ SubmitCall FromProto(const v1::SubmitRequest& request);
 
 void ToProto(const RegisterReply& reply, v1::RegisterResponse* message);
 void ToProto(const LeaseReply& reply, v1::Lease* message);
-void ToProto(const HeartbeatCall& call, const HeartbeatReply& reply,
-             v1::HeartbeatResponse* message);
+void ToProto(const LeaseWord& word, v1::LeaseDesire* message);
+void ToProto(const Superseded& superseded, v1::Superseded* message);
 void ToProto(const SubmitReply& reply, v1::SubmittedSweep* message);
 void ToProto(const TargetReply& reply, v1::TargetResponse* message);
 void ToProto(const SweepReply& reply, v1::Sweep* message);

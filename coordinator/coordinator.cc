@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ids.h"
 #include "base/log.h"
 
 namespace gyre {
 
 Coordinator::Coordinator(std::unique_ptr<Store> store, const Timing& timing,
                          CommitListener* listener)
-    : store_(std::move(store)), timing_(timing), listener_(listener) {}
+    : store_(std::move(store)), timing_(timing), listener_(listener), epoch_(NewId()) {}
 
 Result<std::unique_ptr<Coordinator>> Coordinator::Open(std::unique_ptr<Store> store,
                                                        const Timing& timing,
@@ -17,9 +18,13 @@ Result<std::unique_ptr<Coordinator>> Coordinator::Open(std::unique_ptr<Store> st
   std::unique_ptr<Coordinator> coordinator(new Coordinator(std::move(store), timing, listener));
   GYRE_RETURN_IF_ERROR(coordinator->Reload(at));
   Status started;
-  const Call note{
-      [&](const Moment& now) { return coordinator->Note("coordinator_started", {}, now); },
-      [&](const Status& status) { started = status; }};
+  const Call note{[&](const Moment& now) -> Status {
+                    GYRE_RETURN_IF_ERROR(coordinator->store_->StartEpoch(coordinator->epoch_,
+                                                                         GYRE_VERSION, now.wall));
+                    return coordinator->Note("coordinator_started",
+                                             {.details = {{"epoch", coordinator->epoch_}}}, now);
+                  },
+                  [&](const Status& status) { started = status; }};
   coordinator->Execute({note}, at);
   GYRE_RETURN_IF_ERROR(
       started.WithContext("cannot write the database " + coordinator->store_->path().string()));
@@ -111,10 +116,13 @@ Status Coordinator::CarryOut(const Moment& at, Decisions* decisions) {
   }
   do {
     *decisions = Decide(View(), at.now);
+    for (const EndedLease& lease : decisions->suspected) {
+      GYRE_RETURN_IF_ERROR(Suspect(*state_.FindJob(lease.job), at));
+    }
     for (const EndedLease& lease : decisions->expired) {
       JobEntry& job = *state_.FindJob(lease.job);
-      GYRE_RETURN_IF_ERROR(
-          EndAttempt(job, Lost("its worker was silent for longer than its lease"), at));
+      GYRE_RETURN_IF_ERROR(EndAttempt(
+          job, Lost("its worker was silent for longer than its lease and the grace after it"), at));
     }
     for (const EndedLease& lease : decisions->timed_out) {
       state_.FindJob(lease.job)->live->timed_out = true;
@@ -126,7 +134,7 @@ Status Coordinator::CarryOut(const Moment& at, Decisions* decisions) {
       GYRE_RETURN_IF_ERROR(GrantJob(grant.offer, grant.job, at));
     }
     for (const int64_t offer : decisions->unanswered) offers_.at(offer).settled = true;
-  } while (decisions->FreesJobs());
+  } while (decisions->ChangesLeases());
   return OkStatus();
 }
 
@@ -140,7 +148,9 @@ SchedulerView Coordinator::View() {
   for (const int64_t id : state_.live()) {
     const JobEntry& job = *state_.FindJob(id);
     const int64_t timeout_ms = state_.FindSweep(job.record.sweep_id)->record.timeout_ms;
-    LeaseView lease{id, job.live->record.number, job.live->expires_at, std::nullopt};
+    LeaseView lease{
+        .job = id, .attempt = job.live->record.number, .expires_at = job.live->expires_at};
+    lease.lost_at = job.live->lost_at;
     if (timeout_ms > 0 && !job.live->timed_out) {
       lease.times_out_at = job.live->leased_at + Millis(timeout_ms - job.record.ran_ms);
     }

@@ -63,6 +63,8 @@ class Coordinator {
   /// OK, or why the last transaction that changed something could not be committed.
   const Status& health() const { return health_; }
   const Store& store() const { return *store_; }
+  /// The random id of this start on this database: in every lease.
+  const std::string& epoch() const { return epoch_; }
   int64_t last_event_id() const { return last_event_id_; }
 
   // Calls, inside `run`. Codes: the .proto.
@@ -88,6 +90,8 @@ class Coordinator {
   Result<int64_t> ReportPoints(const ReportPointsCall& call, const Moment& at);
   Result<ObsoleteObjects> ReportCheckpoint(const ReportCheckpointCall& call, const Moment& at);
   Result<ObsoleteObjects> FinishAttempt(const FinishAttemptCall& call, const Moment& at);
+  /// Of an attempt that a call was refused for with FAILED_PRECONDITION.
+  Superseded WhySuperseded(const AttemptRef& attempt);
 
   /// Whether a checkpoint, or a job that has not succeeded, refers to this object.
   Result<bool> NeedsObject(const std::string& hash) { return store_->NeedsObject(hash); }
@@ -163,10 +167,18 @@ class Coordinator {
   Result<WorkerEntry*> KnownWorker(const std::string& incarnation);
   Status Heard(WorkerEntry& worker, const Moment& at);
   void EndOffersOf(const WorkerEntry& worker);
-  WorkerDesire DesireFor(const WorkerEntry& worker, const HeldAttempt& held, const Moment& at);
+  Result<WorkerDesire> DesireFor(const WorkerEntry& worker, const HeldAttempt& held,
+                                 const Moment& at);
+
+  // leases.cc
+  Result<JobEntry*> Fenced(const AttemptRef& attempt, const char* call, const Moment& at);
+  bool Holds(const WorkerEntry& worker, const AttemptRef& attempt);
+  Status Suspect(JobEntry& job, const Moment& at);
+  Status HeardOf(JobEntry& job, const Moment& at);
+  Status TakeOver(const WorkerEntry& worker, const LeftAttempt& left,
+                  const std::string& incarnation, const Moment& at);
 
   // attempts.cc
-  Result<JobEntry*> Fenced(const AttemptRef& attempt, const char* call, const Moment& at);
   Status CheckSequence(const LiveAttempt& live, int64_t sequence) const;
   Result<bool> IsRepeated(const FinishAttemptCall& call);
 
@@ -200,6 +212,7 @@ class Coordinator {
 
   // inspect_job.cc
   WaitingFacts WaitingFactsOf(const JobEntry& job, const Moment& at);
+  std::string WhyItRuns(const JobEntry& job, const Moment& at);
   int JobsAhead(const JobEntry& job);
   std::string WhyNotAgain(const JobEntry& job, const std::vector<AttemptReply>& attempts);
 
@@ -212,6 +225,7 @@ class Coordinator {
   const std::unique_ptr<Store> store_;
   const Timing timing_;
   CommitListener* const listener_;
+  const std::string epoch_;
   State state_;
   std::map<int64_t, Offer> offers_;  // by id, which is by age
   std::set<std::string> replaced_incarnations_;

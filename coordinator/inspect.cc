@@ -61,6 +61,7 @@ RunningJobReply Coordinator::DescribeRunning(const JobEntry& job) {
   }
   reply.tokens_budget = job.record.tokens_budget;
   reply.progress = job.live->progress;
+  reply.suspected_at = job.live->record.suspected_at.value_or("");
   return reply;
 }
 
@@ -179,7 +180,10 @@ Status Coordinator::CheckInvariants() {
   for (const AttemptRecord& row : snapshot.live) {
     const LiveAttempt& attempt = *state_.FindJob(row.job_id)->live;
     if (attempt.record.number != row.number || attempt.record.state != row.state ||
-        attempt.record.last_sequence != row.last_sequence) {
+        attempt.record.last_sequence != row.last_sequence || attempt.record.epoch != row.epoch ||
+        attempt.record.incarnation != row.incarnation ||
+        attempt.record.suspected_at != row.suspected_at ||
+        attempt.lost_at.has_value() != row.suspected_at.has_value()) {
       return Internal("the attempt of job " + std::to_string(row.job_id) +
                       " differs between memory and file");
     }

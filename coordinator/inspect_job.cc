@@ -22,6 +22,7 @@ AttemptReply ToReply(const PastAttempt& past) {
   reply.error = past.record.error;
   reply.peak_memory_bytes = past.record.peak_memory_bytes.value_or(0);
   reply.tokens_per_second = past.record.tokens_per_second.value_or(0);
+  if (!HasEnded(past.record.state)) reply.suspected_at = past.record.suspected_at.value_or("");
   return reply;
 }
 
@@ -54,9 +55,7 @@ Result<JobReply> Coordinator::GetJob(int64_t id, const Moment& at) {
     reply.why = WhyItWaits(facts);
     reply.next = WhatToDoWhileItWaits(facts);
   } else if (job->record.state == JobState::kRunning) {
-    const bool stops = job->record.cancel_requested || job->live->timed_out || IsPaused(*job);
-    reply.why = stops ? "it was told to stop, and does as soon as its worker hears of it"
-                      : "it runs: step " + std::to_string(job->live->progress.step);
+    reply.why = WhyItRuns(*job, at);
   } else {
     EndingFacts facts{.job = id,
                       .sweep = sweep.name,
@@ -69,6 +68,20 @@ Result<JobReply> Coordinator::GetJob(int64_t id, const Moment& at) {
     reply.next = WhatToDoAfter(facts);
   }
   return reply;
+}
+
+std::string Coordinator::WhyItRuns(const JobEntry& job, const Moment& at) {
+  const LiveAttempt& live = *job.live;
+  if (live.lost_at) {
+    const WorkerEntry* worker = state_.FindWorker(live.record.worker_id);
+    return "nothing is heard of its worker" + (worker ? " " + worker->record.name : "") +
+           "; if that stays so for another " +
+           InWords(std::max(*live.lost_at - at.now, Millis(0))) +
+           ", the attempt is given up and the job goes on elsewhere from its last checkpoint";
+  }
+  const bool stops = job.record.cancel_requested || live.timed_out || IsPaused(job);
+  return stops ? "it was told to stop, and does as soon as its worker hears of it"
+               : "it runs: step " + std::to_string(live.progress.step);
 }
 
 std::string Coordinator::WhyNotAgain(const JobEntry& job,
@@ -125,7 +138,9 @@ int Coordinator::JobsAhead(const JobEntry& job) {
 Status Coordinator::CheckLogWriter(const AttemptRef& attempt) {
   GYRE_ASSIGN_OR_RETURN(const std::optional<AttemptRecord> found,
                         store_->FindAttempt(attempt.job, attempt.number));
-  if (found && found->incarnation == attempt.incarnation) return OkStatus();
+  if (found && found->incarnation == attempt.incarnation && found->epoch == attempt.epoch) {
+    return OkStatus();
+  }
   return FailedPrecondition("attempt " + std::to_string(attempt.number) + " of job " +
                             std::to_string(attempt.job) + " is not this worker's");
 }

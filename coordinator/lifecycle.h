@@ -12,7 +12,9 @@
 //   job_requeued  job_succeeded  job_failed  job_canceled  job_cancel_requested  job_paused
 //   job_resumed
 //   attempt_leased (the job is RUNNING)  attempt_running  attempt_succeeded  attempt_failed
-//   attempt_lost attempt_stopped checkpoint_saved  checkpoint_dropped (it is
+//   attempt_lost  attempt_stopped  attempt_suspected (its lease has run out; it is LOST after a
+//   grace)  attempt_back (it was suspected)  attempt_reattached (a new process of its worker has it
+//   now, and delivers what the old one could not)  checkpoint_saved  checkpoint_dropped (it is
 //   damaged; the one before is taken)  nondeterminism  stale_call_refused
 //   worker_registered  worker_gone  worker_back
 

@@ -12,7 +12,7 @@ constexpr size_t kRememberedWriters = 10000;
 }  // namespace
 
 Status LogServiceAdapter::CheckWriter(const AttemptRef& attempt) {
-  const std::tuple key(attempt.job, attempt.number, attempt.incarnation);
+  const std::tuple key(attempt.job, attempt.number, attempt.incarnation, attempt.epoch);
   {
     const std::lock_guard lock(mutex_);
     if (writers_.contains(key)) return OkStatus();
@@ -31,8 +31,8 @@ grpc::Status LogServiceAdapter::Append(grpc::ServerContext*, const v1::AppendLog
     if (request->offset() < 0 || request->data().size() > kMaxLogPart) {
       return InvalidArgument("a part of a log has at most 256 KiB and no negative offset");
     }
-    GYRE_RETURN_IF_ERROR(
-        CheckWriter({request->job_id(), request->attempt(), request->incarnation()}));
+    GYRE_RETURN_IF_ERROR(CheckWriter(
+        {request->job_id(), request->attempt(), request->incarnation(), request->epoch()}));
     Result<int64_t> end =
         logs_.Append(request->job_id(), request->attempt(), request->offset(), request->data());
     // Whatever keeps a file from being written may pass.

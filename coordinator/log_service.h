@@ -33,7 +33,7 @@ class LogServiceAdapter final : public v1::LogService::Service {
   LogStore& logs_;
   std::mutex mutex_;
   // Attempts whose writer was found to be right: that never changes. Guarded by mutex_.
-  std::set<std::tuple<int64_t, int, std::string>> writers_;
+  std::set<std::tuple<int64_t, int, std::string, std::string>> writers_;
 };
 
 }  // namespace gyre

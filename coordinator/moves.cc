@@ -240,6 +240,7 @@ Status Coordinator::GrantJob(int64_t offer_id, int64_t job_id, const Moment& at)
   attempt.incarnation = worker.record.incarnation;
   attempt.device = DevicesFor(sweep.resources.gpus, offer.call.device, offer.call.free_gpus);
   attempt.started_at = at.wall;
+  attempt.epoch = epoch_;
   if (checkpoint) attempt.resumed_from_step = checkpoint->step;
   live->leased_at = at.now;
   live->expires_at = at.now + timing_.lease;
@@ -277,7 +278,8 @@ Status Coordinator::GrantJob(int64_t offer_id, int64_t job_id, const Moment& at)
                            .cpus = sweep.resources.cpus,
                            .lease = timing_.lease,
                            .device = attempt.device,
-                           .gpus = sweep.resources.gpus};
+                           .gpus = sweep.resources.gpus,
+                           .epoch = epoch_};
   offer.settled = true;
   state_.SetLive(job, std::move(live));
   return OkStatus();

@@ -12,11 +12,13 @@ void WakeAt(Millis at, Decisions* decisions) {
 
 void DecideLeases(const SchedulerView& view, Millis now, Decisions* decisions) {
   for (const LeaseView& lease : view.leases) {
-    if (lease.expires_at <= now) {
-      decisions->expired.push_back({lease.job, lease.attempt});
+    const Millis next = lease.lost_at.value_or(lease.expires_at);
+    if (next <= now) {
+      auto& ended = lease.lost_at ? decisions->expired : decisions->suspected;
+      ended.push_back({lease.job, lease.attempt});
       continue;
     }
-    WakeAt(lease.expires_at, decisions);
+    WakeAt(next, decisions);
     if (!lease.times_out_at) continue;
     if (*lease.times_out_at <= now) {
       decisions->timed_out.push_back({lease.job, lease.attempt});

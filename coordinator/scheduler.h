@@ -37,6 +37,7 @@ struct LeaseView {
   int64_t job = 0;
   int attempt = 0;
   Millis expires_at{0};
+  std::optional<Millis> lost_at;       // absent: it is not suspected
   std::optional<Millis> times_out_at;  // absent: no time limit, or it was told to stop already
 };
 
@@ -78,15 +79,16 @@ struct EndedLease {
 };
 
 struct Decisions {
-  std::vector<EndedLease> expired;    // the attempt is LOST
+  std::vector<EndedLease> suspected;  // the lease has run out
+  std::vector<EndedLease> expired;    // suspected for too long: the attempt is LOST
   std::vector<EndedLease> timed_out;  // its worker is told to stop
   std::vector<int64_t> gone;          // workers
   std::vector<Grant> grants;          // one a job, one an offer
   std::vector<int64_t> unanswered;    // offers whose wait is over
   std::optional<Millis> next;         // when time alone will change the decisions; absent = never
   friend bool operator==(const Decisions&, const Decisions&) = default;
-  /// Whether carrying these out may make room for others at the same time.
-  bool FreesJobs() const { return !expired.empty(); }
+  /// Whether carrying these out changes what is to be decided at the same time.
+  bool ChangesLeases() const { return !expired.empty() || !suspected.empty(); }
 };
 
 Decisions Decide(const SchedulerView& view, Millis now);

@@ -36,6 +36,7 @@ State::State(Snapshot snapshot, const Timing& timing, const Moment& at) {
     auto live = std::make_unique<LiveAttempt>();
     live->leased_at = at.now - std::max(at.wall - record.started_at, Millis(0));
     live->expires_at = at.now + timing.first_grace;
+    if (record.suspected_at) live->lost_at = live->expires_at + timing.suspect_grace;
     live->record = std::move(record);
     if (JobEntry* job = FindJob(live->record.job_id)) {
       live->progress.tokens = job->record.tokens_done;

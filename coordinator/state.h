@@ -27,6 +27,7 @@ namespace gyre {
 struct LiveAttempt {
   AttemptRecord record;
   Millis leased_at{0}, expires_at{0};
+  std::optional<Millis> lost_at;  // it is suspected, and LOST if nothing is heard of it until then
   int64_t granted_at_heartbeat =
       0;                   // how many heartbeats of its worker had come when it was granted
   bool timed_out = false;  // its worker is told to stop
@@ -57,7 +58,7 @@ struct WorkerEntry {
   Millis silent_at{0};          // gone when not heard until then
   Millis last_seen_written{0};  // wall time
   int64_t heartbeats = 0;
-  std::string problem;  // what it said keeps it from working
+  std::string problem;     // what it said keeps it from working
   std::set<int64_t> jobs;  // that it holds a lease of
 };
 

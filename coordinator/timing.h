@@ -10,6 +10,8 @@ namespace gyre {
 struct Timing {
   Millis heartbeat{3000};
   Millis lease{12000};
+  /// How long an attempt is suspected before it is LOST: its worker may yet be heard of.
+  Millis suspect_grace{12000};
   /// What a lease that is found at a coordinator's start gets at first: its worker may need to
   /// reconnect.
   Millis first_grace{24000};

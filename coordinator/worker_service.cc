@@ -78,19 +78,65 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, CommitLoo
   return reactor;
 }
 
+/// The same for a call about an attempt: one that comes too late is told by what it is superseded.
+template <typename Value, typename Run, typename Fill>
+void AnswerAttempt(grpc::ServerUnaryReactor* reactor, CommitLoop& loop, Coordinator& coordinator,
+                   const AttemptRef& attempt, Run run, Fill fill) {
+  const auto value = std::make_shared<Value>();
+  const auto late = std::make_shared<std::optional<Superseded>>();
+  loop.Post({[run = std::move(run), &coordinator, attempt, value, late](const Moment& at) {
+               Result<Value> result = run(at);
+               if (result.ok()) *value = *std::move(result);
+               late->reset();
+               if (result.status().code() == StatusCode::kFailedPrecondition) {
+                 *late = coordinator.WhySuperseded(attempt);
+               }
+               return result.status();
+             },
+             [reactor, fill = std::move(fill), value, late](const Status& status) {
+               if (status.ok()) fill(*value);
+               if (status.code() != StatusCode::kFailedPrecondition || !*late) {
+                 return reactor->Finish(ToGrpcStatus(status));
+               }
+               v1::Superseded superseded;
+               ToProto(**late, &superseded);
+               reactor->Finish(ToGrpcStatus(status, superseded));
+             }});
+}
+
+/// What to do with each, and, where that is to drop it, why.
+std::vector<LeaseWord> InWords(Coordinator& coordinator, const std::vector<AttemptRef>& attempts,
+                               const std::vector<WorkerDesire>& desires) {
+  std::vector<LeaseWord> words;
+  for (size_t i = 0; i < attempts.size(); ++i) {
+    words.push_back({attempts[i], desires[i], std::nullopt});
+    if (desires[i] == WorkerDesire::kDrop) {
+      words.back().superseded = coordinator.WhySuperseded(attempts[i]);
+    }
+  }
+  return words;
+}
+
 }  // namespace
 
 grpc::ServerUnaryReactor* WorkerServiceAdapter::Register(grpc::CallbackServerContext* context,
                                                          const v1::RegisterRequest* request,
                                                          v1::RegisterResponse* response) {
-  return Answer<RegisterReply>(
+  using Registered = std::pair<RegisterReply, std::vector<LeaseWord>>;
+  return Answer<Registered>(
       context, loop_,
-      [this, call = FromProto(*request)](const Moment& at) {
-        return coordinator_.Register(call, at);
+      [this, call = FromProto(*request)](const Moment& at) -> Result<Registered> {
+        GYRE_ASSIGN_OR_RETURN(RegisterReply reply, coordinator_.Register(call, at));
+        std::vector<AttemptRef> attempts;
+        for (const LeftAttempt& left : call.left) attempts.push_back(left.attempt);
+        auto words = InWords(coordinator_, attempts, reply.left);
+        return Registered(std::move(reply), std::move(words));
       },
-      [this, response](const RegisterReply& reply) {
-        ToProto(reply, response);
+      [this, response](const Registered& registered) {
+        ToProto(registered.first, response);
+        for (const LeaseWord& word : registered.second) ToProto(word, response->add_left());
         response->set_store(store_);
+        response->set_epoch(coordinator_.epoch());
       });
 }
 
@@ -105,24 +151,38 @@ grpc::ServerUnaryReactor* WorkerServiceAdapter::AcquireLease(grpc::CallbackServe
 grpc::ServerUnaryReactor* WorkerServiceAdapter::Heartbeat(grpc::CallbackServerContext* context,
                                                           const v1::HeartbeatRequest* request,
                                                           v1::HeartbeatResponse* response) {
-  const auto call = std::make_shared<const HeartbeatCall>(FromProto(*request));
-  return Answer<HeartbeatReply>(
-      context, loop_, [this, call](const Moment& at) { return coordinator_.Heartbeat(*call, at); },
-      [call, response](const HeartbeatReply& reply) { ToProto(*call, reply, response); });
+  using Words = std::vector<LeaseWord>;
+  return Answer<Words>(
+      context, loop_,
+      [this, call = FromProto(*request)](const Moment& at) -> Result<Words> {
+        GYRE_ASSIGN_OR_RETURN(const HeartbeatReply desires, coordinator_.Heartbeat(call, at));
+        std::vector<AttemptRef> attempts;
+        for (const HeldAttempt& held : call.held) {
+          attempts.push_back({held.job, held.number, call.incarnation, held.epoch});
+        }
+        return InWords(coordinator_, attempts, desires);
+      },
+      [this, response](const Words& words) {
+        for (const LeaseWord& word : words) ToProto(word, response->add_desires());
+        response->set_epoch(coordinator_.epoch());
+      });
 }
 
 grpc::ServerUnaryReactor* WorkerServiceAdapter::ReportPoints(grpc::CallbackServerContext* context,
                                                              const v1::ReportPointsRequest* request,
                                                              v1::ReportPointsResponse* response) {
   // Shared, because statistics are large and the loop copies what it is given.
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   const auto call = std::make_shared<const Result<ReportPointsCall>>(FromProto(*request));
-  return Answer<int64_t>(
-      context, loop_,
-      [this, call](const Moment& at) -> Result<int64_t> {
-        if (!call->ok()) return call->status();
-        return coordinator_.ReportPoints(**call, at);
-      },
+  if (!call->ok()) {
+    reactor->Finish(ToGrpcStatus(call->status()));
+    return reactor;
+  }
+  AnswerAttempt<int64_t>(
+      reactor, loop_, coordinator_, (*call)->attempt,
+      [this, call](const Moment& at) { return coordinator_.ReportPoints(**call, at); },
       [response](int64_t acknowledged) { response->set_acknowledged(acknowledged); });
+  return reactor;
 }
 
 grpc::ServerUnaryReactor* WorkerServiceAdapter::ReportCheckpoint(
@@ -132,8 +192,8 @@ grpc::ServerUnaryReactor* WorkerServiceAdapter::ReportCheckpoint(
   const auto call = std::make_shared<const ReportCheckpointCall>(FromProto(*request));
   objects_.Check(call->hash, [this, reactor, call, response](const Status& held) {
     if (!held.ok()) return reactor->Finish(ToGrpcStatus(held));
-    Answer<ObsoleteObjects>(
-        reactor, loop_,
+    AnswerAttempt<ObsoleteObjects>(
+        reactor, loop_, coordinator_, call->attempt,
         [this, call](const Moment& at) { return coordinator_.ReportCheckpoint(*call, at); },
         [this, response](const ObsoleteObjects& obsolete) {
           response->mutable_obsolete()->Add(obsolete.begin(), obsolete.end());
@@ -146,16 +206,20 @@ grpc::ServerUnaryReactor* WorkerServiceAdapter::ReportCheckpoint(
 grpc::ServerUnaryReactor* WorkerServiceAdapter::FinishAttempt(
     grpc::CallbackServerContext* context, const v1::FinishAttemptRequest* request,
     v1::FinishAttemptResponse* response) {
-  return Answer<ObsoleteObjects>(
-      context, loop_,
-      [this, call = FromProto(*request)](const Moment& at) -> Result<ObsoleteObjects> {
-        if (!call.ok()) return call.status();
-        return coordinator_.FinishAttempt(*call, at);
-      },
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  auto call = FromProto(*request);
+  if (!call.ok()) {
+    reactor->Finish(ToGrpcStatus(call.status()));
+    return reactor;
+  }
+  AnswerAttempt<ObsoleteObjects>(
+      reactor, loop_, coordinator_, call->attempt,
+      [this, call = *call](const Moment& at) { return coordinator_.FinishAttempt(call, at); },
       [this, response](const ObsoleteObjects& obsolete) {
         response->mutable_obsolete()->Add(obsolete.begin(), obsolete.end());
         objects_.Delete(obsolete);
       });
+  return reactor;
 }
 
 }  // namespace gyre

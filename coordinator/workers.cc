@@ -14,6 +14,11 @@ namespace {
 constexpr Millis kSeenEvery{15000};
 constexpr int kMaxSlots = 4096;
 
+std::string VersionsInWords(int oldest, int newest) {
+  if (oldest == newest) return "version " + std::to_string(newest);
+  return "versions " + std::to_string(oldest) + " to " + std::to_string(newest);
+}
+
 }  // namespace
 
 Result<WorkerEntry*> Coordinator::KnownWorker(const std::string& incarnation) {
@@ -38,10 +43,13 @@ Status Coordinator::Heard(WorkerEntry& worker, const Moment& at) {
 }
 
 Result<RegisterReply> Coordinator::Register(const RegisterCall& call, const Moment& at) {
-  if (call.protocol != kProtocolVersion) {
-    return FailedPrecondition("the worker speaks protocol version " +
-                              std::to_string(call.protocol) + " and this coordinator " +
-                              std::to_string(kProtocolVersion) + "; use the same Gyre on both");
+  const int oldest = call.oldest_protocol > 0 ? call.oldest_protocol : call.protocol;
+  const int protocol = std::min(call.protocol, kProtocolVersion);
+  if (protocol < std::max(oldest, kOldestProtocolVersion)) {
+    return FailedPrecondition(
+        "the worker (" + call.version + ") speaks " + VersionsInWords(oldest, call.protocol) +
+        " of the protocol and this coordinator (" GYRE_VERSION ") " +
+        VersionsInWords(kOldestProtocolVersion, kProtocolVersion) + "; use the same Gyre on both");
   }
   if (call.name.empty() || call.incarnation.empty() || call.slots < 1 || call.slots > kMaxSlots) {
     return InvalidArgument("a worker needs a name, an incarnation, and 1 to " +
@@ -70,10 +78,14 @@ Result<RegisterReply> Coordinator::Register(const RegisterCall& call, const Mome
   } else {
     if (anew) {
       replaced_incarnations_.insert(worker->record.incarnation);
+      for (const LeftAttempt& left : call.left) {
+        GYRE_RETURN_IF_ERROR(TakeOver(*worker, left, call.incarnation, at));
+      }
       const std::set<int64_t> jobs = worker->jobs;
-      for (const int64_t job : jobs) {
-        GYRE_RETURN_IF_ERROR(
-            EndAttempt(*state_.FindJob(job), Lost("its worker was started anew"), at));
+      for (const int64_t id : jobs) {
+        JobEntry& job = *state_.FindJob(id);
+        if (job.live->record.incarnation == call.incarnation) continue;
+        GYRE_RETURN_IF_ERROR(EndAttempt(job, Lost("its worker was started anew"), at));
       }
       EndOffersOf(*worker);
       state_.SetIncarnation(*worker, call.incarnation);
@@ -90,7 +102,12 @@ Result<RegisterReply> Coordinator::Register(const RegisterCall& call, const Mome
         "worker_registered",
         {.worker = record.id, .details = {{"name", record.name}, {"slots", record.slots}}}, at));
   }
-  return RegisterReply{record.id, timing_.heartbeat, timing_.lease};
+  RegisterReply reply{record.id, timing_.heartbeat, timing_.lease, protocol, {}};
+  for (const LeftAttempt& left : call.left) {
+    reply.left.push_back(Holds(*worker, left.attempt) ? WorkerDesire::kContinue
+                                                      : WorkerDesire::kDrop);
+  }
+  return reply;
 }
 
 Status Coordinator::Acquire(int64_t offer, const AcquireCall& call, LeaseAnswer answer,
@@ -115,15 +132,14 @@ void Coordinator::EndOffersOf(const WorkerEntry& worker) {
 
 void Coordinator::Withdraw(int64_t offer) { offers_.erase(offer); }
 
-WorkerDesire Coordinator::DesireFor(const WorkerEntry& worker, const HeldAttempt& held,
-                                    const Moment& at) {
-  JobEntry* job = state_.FindJob(held.job);
-  if (job == nullptr || job->live == nullptr || job->live->record.number != held.number ||
-      job->live->record.worker_id != worker.record.id) {
+Result<WorkerDesire> Coordinator::DesireFor(const WorkerEntry& worker, const HeldAttempt& held,
+                                            const Moment& at) {
+  if (!Holds(worker, {held.job, held.number, worker.record.incarnation, held.epoch})) {
     return WorkerDesire::kDrop;
   }
+  JobEntry* job = state_.FindJob(held.job);
   LiveAttempt& live = *job->live;
-  live.expires_at = at.now + timing_.lease;
+  GYRE_RETURN_IF_ERROR(HeardOf(*job, at));
   // Reports may be ahead of what the heartbeat's thread saw.
   if (held.progress.step >= live.progress.step) {
     live.progress = held.progress;
@@ -141,7 +157,8 @@ Result<HeartbeatReply> Coordinator::Heartbeat(const HeartbeatCall& call, const M
   HeartbeatReply desires;
   std::set<int64_t> listed;
   for (const HeldAttempt& held : call.held) {
-    desires.push_back(DesireFor(*worker, held, at));
+    GYRE_ASSIGN_OR_RETURN(const WorkerDesire desire, DesireFor(*worker, held, at));
+    desires.push_back(desire);
     if (desires.back() == WorkerDesire::kDrop) continue;
     listed.insert(held.job);
     GYRE_RETURN_IF_ERROR(StartAttempt(*state_.FindJob(held.job), at));

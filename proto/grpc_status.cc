@@ -1,5 +1,6 @@
 #include "proto/grpc_status.h"
 
+#include "gyre/v1/status_details.pb.h"
 #include "proto/protocol.h"
 
 namespace gyre {
@@ -41,6 +42,24 @@ grpc::Status ToGrpcStatus(const Status& status) {
     return grpc::StatusCode::INTERNAL;
   }();
   return {code, status.message().substr(0, kMaxStatusBytes)};
+}
+
+grpc::Status ToGrpcStatus(const Status& status, const google::protobuf::Message& detail) {
+  const grpc::Status plain = ToGrpcStatus(status);
+  v1::StatusDetails details;
+  details.set_code(plain.error_code());
+  details.set_message(plain.error_message());
+  details.add_details()->PackFrom(detail);
+  return {plain.error_code(), plain.error_message(), details.SerializeAsString()};
+}
+
+bool TakeDetail(const grpc::Status& status, google::protobuf::Message* detail) {
+  v1::StatusDetails details;
+  if (!details.ParseFromString(status.error_details())) return false;
+  for (const auto& any : details.details()) {
+    if (any.UnpackTo(detail)) return true;
+  }
+  return false;
 }
 
 Status FromGrpcStatus(const grpc::Status& status) {

@@ -2,12 +2,14 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "gyre/v1/log_service.grpc.pb.h"
 #include "gyre/v1/worker_service.grpc.pb.h"
 #include "proto/channel.h"
+#include "proto/grpc_status.h"
 #include "proto/protocol.h"
 
 namespace gyre {
@@ -23,9 +25,12 @@ constexpr Millis kHeartbeatDeadline{4000};
 void Write(const AttemptId& attempt, v1::AttemptRef* out) {
   out->set_job_id(attempt.job_id);
   out->set_attempt(attempt.number);
+  out->set_epoch(attempt.epoch);
 }
 
-AttemptId Read(const v1::AttemptRef& attempt) { return {attempt.job_id(), attempt.attempt()}; }
+AttemptId Read(const v1::AttemptRef& attempt) {
+  return {attempt.job_id(), attempt.attempt(), attempt.epoch()};
+}
 
 /// A trainer's last words and the names of files may be any bytes; as a text they have to be UTF-8,
 /// or the call is refused.
@@ -61,8 +66,12 @@ v1::Outcome Write(Outcome outcome) {
   return v1::OUTCOME_UNSPECIFIED;
 }
 
+LeaseDesire Read(const v1::LeaseDesire& desire) {
+  return {Read(desire.attempt()), Read(desire.desire()), desire.superseded().why()};
+}
+
 Lease Read(const v1::Lease& lease) {
-  return {.attempt = {lease.job_id(), lease.attempt()},
+  return {.attempt = {lease.job_id(), lease.attempt(), lease.epoch()},
           .sweep = lease.sweep(),
           .variant = lease.variant(),
           .job = lease.job(),
@@ -83,6 +92,7 @@ class GrpcCoordinatorClient : public CoordinatorClient {
     request.set_name(registration.name);
     request.set_incarnation(incarnation_);
     request.set_protocol(kProtocolVersion);
+    request.set_oldest_protocol(kOldestProtocolVersion);
     request.set_version(registration.version);
     request.set_slots(registration.slots);
     request.set_cpus(registration.cpus);
@@ -94,11 +104,23 @@ class GrpcCoordinatorClient : public CoordinatorClient {
       out->set_model(device.model);
       out->set_memory_bytes(device.memory_bytes);
     }
+    for (const LeftBehind& left : registration.left) {
+      auto* out = request.add_left();
+      Write(left.attempt, out->mutable_attempt());
+      out->set_step(left.step);
+      if (left.outcome) out->set_outcome(Write(*left.outcome));
+    }
     v1::RegisterResponse response;
     GYRE_RETURN_IF_ERROR(
         Call(&v1::WorkerService::Stub::Register, request, &response, kDeadline, stop));
-    return Registered{response.worker_id(), Millis(response.heartbeat_ms()),
-                      Millis(response.lease_ms()), response.store()};
+    Registered registered{response.worker_id(),
+                          Millis(response.heartbeat_ms()),
+                          Millis(response.lease_ms()),
+                          response.store(),
+                          response.epoch(),
+                          {}};
+    for (const auto& desire : response.left()) registered.left.push_back(Read(desire));
+    return registered;
   }
 
   Result<std::optional<Lease>> AcquireLease(const Capacity& capacity, Millis wait,
@@ -118,9 +140,8 @@ class GrpcCoordinatorClient : public CoordinatorClient {
     return std::optional<Lease>(Read(response.lease()));
   }
 
-  Result<std::vector<LeaseDesire>> Heartbeat(const std::vector<HeldLease>& held,
-                                             const std::string& problem,
-                                             std::stop_token stop) override {
+  Result<HeartbeatAnswer> Heartbeat(const std::vector<HeldLease>& held, const std::string& problem,
+                                    std::stop_token stop) override {
     v1::HeartbeatRequest request;
     request.set_problem(AsText(problem));
     request.set_incarnation(incarnation_);
@@ -131,17 +152,17 @@ class GrpcCoordinatorClient : public CoordinatorClient {
       out->mutable_progress()->set_tokens(lease.progress.tokens);
       out->mutable_progress()->set_tokens_per_second(lease.progress.tokens_per_second);
       out->mutable_progress()->set_loss(lease.progress.loss);
+      if (lease.outcome) out->set_outcome(Write(*lease.outcome));
     }
     v1::HeartbeatResponse response;
     GYRE_RETURN_IF_ERROR(
         Call(&v1::WorkerService::Stub::Heartbeat, request, &response, kHeartbeatDeadline, stop));
-    std::vector<LeaseDesire> desires;
-    for (const auto& desire : response.desires())
-      desires.push_back({Read(desire.attempt()), Read(desire.desire())});
-    return desires;
+    HeartbeatAnswer answer{.epoch = response.epoch()};
+    for (const auto& desire : response.desires()) answer.desires.push_back(Read(desire));
+    return answer;
   }
 
-  Status ReportPoints(const PointBatch& batch, std::stop_token stop) override {
+  Result<Millis> ReportPoints(const PointBatch& batch, std::stop_token stop) override {
     v1::ReportPointsRequest request;
     Write(batch.attempt, request.mutable_attempt());
     request.set_incarnation(incarnation_);
@@ -158,8 +179,10 @@ class GrpcCoordinatorClient : public CoordinatorClient {
       request.add_statistics(statistics.json);
     v1::ReportPointsResponse response;
     const auto bytes = static_cast<int64_t>(request.ByteSizeLong());
-    return Call(&v1::WorkerService::Stub::ReportPoints, request, &response,
-                kDeadline + Millis(bytes / kLeastBytesPerMilli), stop);
+    GYRE_RETURN_IF_ERROR(CallAbout(batch.attempt, &v1::WorkerService::Stub::ReportPoints, request,
+                                   &response, kDeadline + Millis(bytes / kLeastBytesPerMilli),
+                                   stop));
+    return Millis(response.pause_ms());
   }
 
   Result<std::vector<std::string>> ReportCheckpoint(const CheckpointReport& report,
@@ -174,8 +197,8 @@ class GrpcCoordinatorClient : public CoordinatorClient {
     request.set_weights_only(report.checkpoint.weights_only);
     request.set_sequence(report.sequence);
     v1::ReportCheckpointResponse response;
-    GYRE_RETURN_IF_ERROR(
-        Call(&v1::WorkerService::Stub::ReportCheckpoint, request, &response, kDeadline, stop));
+    GYRE_RETURN_IF_ERROR(CallAbout(report.attempt, &v1::WorkerService::Stub::ReportCheckpoint,
+                                   request, &response, kDeadline, stop));
     return std::vector<std::string>(response.obsolete().begin(), response.obsolete().end());
   }
 
@@ -197,8 +220,8 @@ class GrpcCoordinatorClient : public CoordinatorClient {
     request.set_tokens_per_second(end.tokens_per_second);
     request.set_fingerprint(end.fingerprint);
     v1::FinishAttemptResponse response;
-    GYRE_RETURN_IF_ERROR(
-        Call(&v1::WorkerService::Stub::FinishAttempt, request, &response, kDeadline, stop));
+    GYRE_RETURN_IF_ERROR(CallAbout(end.attempt, &v1::WorkerService::Stub::FinishAttempt, request,
+                                   &response, kDeadline, stop));
     return std::vector<std::string>(response.obsolete().begin(), response.obsolete().end());
   }
 
@@ -209,23 +232,44 @@ class GrpcCoordinatorClient : public CoordinatorClient {
     request.set_incarnation(incarnation_);
     request.set_offset(chunk.offset);
     request.set_data(chunk.bytes);
+    request.set_epoch(chunk.attempt.epoch);
     v1::AppendLogResponse response;
     return Call<v1::LogService>(&v1::LogService::Stub::Append, request, &response, kDeadline, stop);
   }
 
  private:
+  template <typename Service, typename Request, typename Response>
+  using Method = grpc::Status (Service::Stub::*)(grpc::ClientContext*, const Request&, Response*);
+
+  /// What is refused as too late has to say what is current instead; else it is a fault, and not to
+  /// be taken for that.
+  template <typename Request, typename Response>
+  Status CallAbout(const AttemptId& attempt, Method<v1::WorkerService, Request, Response> method,
+                   const Request& request, Response* response, Millis deadline,
+                   const std::stop_token& stop) {
+    v1::Superseded superseded;
+    bool told = false;
+    Status status = Call(method, request, response, deadline, stop,
+                         [&](const grpc::Status& raw) { told = TakeDetail(raw, &superseded); });
+    if (status.code() != StatusCode::kFailedPrecondition) return status;
+    if (told) return FailedPrecondition(superseded.why());
+    return Internal("the coordinator refused a report of " + ToString(attempt) +
+                    " without a word on what supersedes it: " + status.message());
+  }
+
   template <typename Service = v1::WorkerService, typename Request, typename Response>
-  Status Call(grpc::Status (Service::Stub::*method)(grpc::ClientContext*, const Request&,
-                                                    Response*),
-              const Request& request, Response* response, Millis deadline,
-              const std::stop_token& stop) {
+  Status Call(Method<Service, Request, Response> method, const Request& request, Response* response,
+              Millis deadline, const std::stop_token& stop,
+              const std::function<void(const grpc::Status&)>& look = nullptr) {
     GYRE_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, channel_->Get());
     const auto stub = Service::NewStub(channel);
     grpc::ClientContext context;
     const gpr_timespec span = gpr_time_from_millis(deadline.count(), GPR_TIMESPAN);
     context.set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), span));
     const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
-    return channel_->Explain((stub.get()->*method)(&context, request, response));
+    const grpc::Status status = (stub.get()->*method)(&context, request, response);
+    if (look) look(status);
+    return channel_->Explain(status);
   }
 
   const std::shared_ptr<CoordinatorChannel> channel_;

@@ -22,14 +22,25 @@
 
 namespace gyre {
 
-/// One execution of a job. The number is the fencing token.
+/// One execution of a job. The number is the fencing token, on the database of that epoch.
 struct AttemptId {
   int64_t job_id = 0;
   int32_t number = 0;
+  std::string epoch;
   friend auto operator<=>(const AttemptId&, const AttemptId&) = default;
 };
 /// "job 7 attempt 2".
 std::string ToString(const AttemptId& attempt);
+
+enum class Outcome { kSucceeded, kFailed, kStopped, kLost };
+std::string_view OutcomeName(Outcome outcome);
+
+/// What an earlier process of this worker has left to be said of an attempt.
+struct LeftBehind {
+  AttemptId attempt;
+  int64_t step = 0;
+  std::optional<Outcome> outcome;  // none: it did not come so far
+};
 
 struct Registration {
   std::string name;
@@ -38,12 +49,24 @@ struct Registration {
   int cpus = 1;
   int64_t memory_bytes = 0;
   std::vector<DeviceInfo> devices;
+  std::vector<LeftBehind> left;
 };
+
+enum class Desire { kContinue, kStop, kCheckpoint, kDrop };
+struct LeaseDesire {
+  AttemptId attempt;
+  Desire desire = Desire::kContinue;
+  std::string why;  // of kDrop, for people
+};
+
 struct Registered {
   int64_t worker_id = 0;
   Millis heartbeat{3000};
   Millis lease{12000};
   std::string store;  // names the coordinator's folder of objects; empty = not told
+  std::string epoch;  // of the coordinator
+  /// Of Registration::left, in the same order: kContinue = deliver the rest of it, kDrop.
+  std::vector<LeaseDesire> left;
 };
 
 struct Capacity {
@@ -73,12 +96,11 @@ struct Progress {
 struct HeldLease {
   AttemptId attempt;
   Progress progress;
+  std::optional<Outcome> outcome;  // it has ended so, and the report of that is not answered yet
 };
-
-enum class Desire { kContinue, kStop, kCheckpoint, kDrop };
-struct LeaseDesire {
-  AttemptId attempt;
-  Desire desire = Desire::kContinue;
+struct HeartbeatAnswer {
+  std::vector<LeaseDesire> desires;
+  std::string epoch;  // of the coordinator
 };
 
 struct Point {
@@ -111,9 +133,6 @@ struct CheckpointReport {
   int64_t sequence = 0;  // of the last batch before it
 };
 
-enum class Outcome { kSucceeded, kFailed, kStopped, kLost };
-std::string_view OutcomeName(Outcome outcome);
-
 struct AttemptEnd {
   AttemptId attempt;
   Outcome outcome = Outcome::kFailed;
@@ -141,10 +160,12 @@ class CoordinatorClient {
   virtual Result<std::optional<Lease>> AcquireLease(const Capacity& capacity, Millis wait,
                                                     std::stop_token stop) = 0;
   /// `problem` is what keeps the worker from working, for people; empty = nothing.
-  virtual Result<std::vector<LeaseDesire>> Heartbeat(const std::vector<HeldLease>& held,
-                                                     const std::string& problem,
-                                                     std::stop_token stop) = 0;
-  virtual Status ReportPoints(const PointBatch& batch, std::stop_token stop) = 0;
+  virtual Result<HeartbeatAnswer> Heartbeat(const std::vector<HeldLease>& held,
+                                            const std::string& problem, std::stop_token stop) = 0;
+
+  // Of these, FAILED_PRECONDITION says that the attempt is superseded, and by what.
+  /// How long to wait before the next batch.
+  virtual Result<Millis> ReportPoints(const PointBatch& batch, std::stop_token stop) = 0;
   /// The hashes of objects that nothing refers to any more. DATA_LOSS: the coordinator does not
   /// hold this one.
   virtual Result<std::vector<std::string>> ReportCheckpoint(const CheckpointReport& report,

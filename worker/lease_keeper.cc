@@ -81,6 +81,7 @@ void LeaseKeeper::Register(const std::stop_token& stop) {
   const Result<Registered> answer = client_.Register(registration_, stop);
   if (answer.ok()) {
     Answered();
+    Speaks(answer->epoch);
     if (Status fits = holder_.OnRegistered(*answer); !fits.ok()) return Refused(fits);
     LogInfo("registered at " + address_ + " as " + registration_.name + " with " +
             std::to_string(registration_.slots) + (registration_.slots == 1 ? " slot" : " slots"));
@@ -96,8 +97,7 @@ void LeaseKeeper::Register(const std::stop_token& stop) {
 }
 
 void LeaseKeeper::Beat(const std::stop_token& stop) {
-  const Result<std::vector<LeaseDesire>> answer =
-      client_.Heartbeat(holder_.Held(), holder_.Problem(), stop);
+  const Result<HeartbeatAnswer> answer = client_.Heartbeat(holder_.Held(), holder_.Problem(), stop);
   if (!answer.ok()) {
     if (IsRefusal(answer.status())) return Refused(answer.status());
     if (answer.status().code() != StatusCode::kNotFound) return NotAnswered(answer.status(), stop);
@@ -106,11 +106,19 @@ void LeaseKeeper::Beat(const std::stop_token& stop) {
     return RegisterAgain();
   }
   Answered();
-  for (const LeaseDesire& desire : *answer) holder_.Obey(desire);
+  Speaks(answer->epoch);
+  for (const LeaseDesire& desire : answer->desires) holder_.Obey(desire);
   // A fixed schedule; beats that were missed are not made up for.
   next_beat_ += interval_;
   const Millis now = Clock::Real().Now();
   if (next_beat_ < now) next_beat_ = now + interval_;
+}
+
+void LeaseKeeper::Speaks(const std::string& epoch) {
+  if (!epoch_.empty() && epoch != epoch_) {
+    LogInfo("the coordinator at " + address_ + " was started anew; going on with what is held");
+  }
+  epoch_ = epoch;
 }
 
 void LeaseKeeper::Answered() {

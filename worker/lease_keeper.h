@@ -55,6 +55,7 @@ class LeaseKeeper {
   void Register(const std::stop_token& stop);
   void Beat(const std::stop_token& stop);
   void Answered();
+  void Speaks(const std::string& epoch);
   void Refused(const Status& status);
   void NotAnswered(const Status& status, const std::stop_token& stop);
 
@@ -66,6 +67,7 @@ class LeaseKeeper {
   // Its own thread's.
   Backoff backoff_;
   bool reachable_ = true;
+  std::string epoch_;  // of the coordinator, when it was last heard
   Millis interval_{3000}, next_beat_{0};
 
   std::mutex mutex_;

@@ -72,7 +72,8 @@ void Slot::Obey(const LeaseDesire& desire) {
     case Desire::kStop:
       return StopLocked();
     case Desire::kDrop:
-      LogWarning(ToString(desire.attempt) + ": not ours any more; dropping it");
+      LogWarning(ToString(desire.attempt) + ": not ours any more, dropping it" +
+                 (desire.why.empty() ? "" : " (" + desire.why + ")"));
       return AbandonLocked();
     case Desire::kCheckpoint:
       if (training_ && !checkpoint_wanted_)

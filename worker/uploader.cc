@@ -252,7 +252,7 @@ Status Uploader::SendBatch(PointBatch batch) {
     batch.fingerprint = fingerprint_;
   }
   GYRE_RETURN_IF_ERROR(
-      SendUntilAnswered([&] { return client_.ReportPoints(batch, stop_.get_token()); }));
+      SendUntilAnswered([&] { return client_.ReportPoints(batch, stop_.get_token()).status(); }));
   ++sequence_;
   return OkStatus();
 }

@@ -71,6 +71,8 @@ struct AttemptRecord {
   std::optional<int64_t> peak_memory_bytes;
   std::optional<double> tokens_per_second;
   std::string fingerprint;
+  std::string epoch;                        // id of the coordinator that leased it
+  std::optional<std::string> suspected_at;  // since then its worker is silent beyond its lease
 };
 
 /// An attempt as people look back at it. Times as the file spells them, empty = not yet.

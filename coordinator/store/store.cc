@@ -111,7 +111,8 @@ Result<std::vector<JobRecord>> LoadJobs(const Database& database) {
 constexpr char kAttemptColumns[] =
     "SELECT job_id, number, worker_id, incarnation, device, state, last_sequence, "
     "CAST(round((julianday(started_at) - 2440587.5) * 86400000.0) AS INTEGER), resumed_from_step, "
-    "error, error_code, peak_memory_bytes, tokens_per_second, fingerprint FROM attempts ";
+    "error, error_code, peak_memory_bytes, tokens_per_second, fingerprint, epoch, suspected_at "
+    "FROM attempts ";
 
 Result<AttemptRecord> ReadAttempt(const Statement& rows) {
   AttemptRecord attempt;
@@ -129,6 +130,8 @@ Result<AttemptRecord> ReadAttempt(const Statement& rows) {
   attempt.peak_memory_bytes = OptionalInt(rows, 11);
   if (!rows.IsNull(12)) attempt.tokens_per_second = rows.Real(12);
   attempt.fingerprint = rows.Text(13);
+  attempt.epoch = rows.Text(14);
+  if (!rows.IsNull(15)) attempt.suspected_at = rows.Text(15);
   return attempt;
 }
 
@@ -250,7 +253,24 @@ Result<Snapshot> Store::Load() {
   return snapshot;
 }
 
-Status Store::Begin() { return Noted(database_.Execute("BEGIN IMMEDIATE")); }
+Status Store::StartEpoch(const std::string& id, const std::string& version, Millis wall) {
+  GYRE_RETURN_IF_ERROR(Run("INSERT INTO coordinators (id, version, started_at) VALUES (?,?,?)", id,
+                           version, FormatUtc(wall)));
+  epoch_ = database_.LastInsertId();
+  return OkStatus();
+}
+
+Status Store::Begin() {
+  GYRE_RETURN_IF_ERROR(Noted(database_.Execute("BEGIN IMMEDIATE")));
+  if (epoch_ == 0) return OkStatus();
+  GYRE_ASSIGN_OR_RETURN(Statement * newest, Bound("SELECT max(epoch) FROM coordinators"));
+  GYRE_RETURN_IF_ERROR(Step(newest).status());
+  const bool is_newest = newest->Int(0) == epoch_;
+  newest->Reset();
+  if (is_newest) return OkStatus();
+  return Noted(Unavailable("another coordinator has started on " + path_.string() +
+                           " since; this one writes nothing any more, stop it"));
+}
 
 Status Store::Commit() {
   for (auto& [sql, statement] : statements_) statement.Reset();

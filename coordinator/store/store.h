@@ -3,8 +3,8 @@
 // The results database as the coordinator writes it: one transaction at a time, prepared
 // statements, rows as records. It decides nothing. It guards two things by itself, inside the
 // transaction: an attempt's rows change only while the attempt is live, the job's current one, and
-// leased to the worker and incarnation that asks (fencing); and one coordinator at a time has the
-// file (a lock on FILE.lock).
+// leased to the worker, incarnation and epoch that asks (fencing); and one coordinator at a time
+// has the file (a lock on FILE.lock, and the newest epoch where locks do not hold).
 //
 // Once a statement inside a transaction has failed, `failed()` is true and the transaction must be
 // rolled back. One thread at a time.
@@ -56,6 +56,9 @@ class Store {
   const Database& database() const { return database_; }
   Result<Snapshot> Load();
 
+  /// Notes that a coordinator starts to work on this file, under that random id. From then on
+  /// transactions of this Store fail with UNAVAILABLE once another one has.
+  Status StartEpoch(const std::string& id, const std::string& version, Millis wall);
   Status Begin();
   /// On failure the transaction is still to be rolled back.
   Status Commit();
@@ -88,6 +91,8 @@ class Store {
   /// Writes what may change of a live attempt; `ended_at` when its state has ended.
   /// FAILED_PRECONDITION: fenced off.
   Status Update(const AttemptRecord& attempt, std::optional<Millis> ended_at);
+  /// Leases a live attempt to another incarnation of its worker. FAILED_PRECONDITION: fenced off.
+  Status SetIncarnation(const AttemptRecord& attempt, const std::string& incarnation);
   Result<std::optional<AttemptRecord>> FindAttempt(int64_t job_id, int number);
   Result<LeaseDetails> DetailsOf(int64_t job_id);
   /// NOT_FOUND: no such job.
@@ -134,6 +139,7 @@ class Store {
   Status Run(const char* sql, const Values&... values);
   Result<bool> Step(Statement* statement);
   Status Noted(Status status);
+  Status CheckOneChanged(const AttemptRecord& attempt);
   Status DropCheckpoint(int64_t job_id, int64_t step);
   Status DropCheckpoints(const char* select, int64_t job_id, std::vector<std::string>* dropped);
   Result<std::vector<std::string>> UnreferencedOf(const std::vector<std::string>& hashes);
@@ -144,6 +150,7 @@ class Store {
   std::unordered_map<const char*, Statement> statements_;
   bool failed_ = false;
   int64_t writes_ = 0;
+  int64_t epoch_ = 0;  // 0 = none has been started
 };
 
 template <typename... Values>

@@ -15,9 +15,9 @@ bool SameValue(double a, double b) { return std::isfinite(a) ? a == b : !std::is
 Status Store::Insert(const AttemptRecord& attempt) {
   return Run(
       "INSERT INTO attempts (job_id, number, worker_id, incarnation, device, state, started_at, "
-      "resumed_from_step) VALUES (?,?,?,?,?,?,?,?)",
+      "resumed_from_step, epoch) VALUES (?,?,?,?,?,?,?,?,?)",
       attempt.job_id, attempt.number, attempt.worker_id, attempt.incarnation, attempt.device,
-      Name(attempt.state), FormatUtc(attempt.started_at), attempt.resumed_from_step);
+      Name(attempt.state), FormatUtc(attempt.started_at), attempt.resumed_from_step, attempt.epoch);
 }
 
 Status Store::Update(const AttemptRecord& attempt, std::optional<Millis> ended_at) {
@@ -25,29 +25,46 @@ Status Store::Update(const AttemptRecord& attempt, std::optional<Millis> ended_a
   if (ended_at) ended = FormatUtc(*ended_at);
   GYRE_RETURN_IF_ERROR(
       Run("UPDATE attempts SET state = ?, last_sequence = ?, ended_at = ?, error = ?, "
-          "error_code = ?, peak_memory_bytes = ?, tokens_per_second = ?, fingerprint = ? "
-          "WHERE job_id = ? AND number = ? AND worker_id = ? AND incarnation = ? "
+          "error_code = ?, peak_memory_bytes = ?, tokens_per_second = ?, fingerprint = ?, "
+          "suspected_at = ? "
+          "WHERE job_id = ? AND number = ? AND worker_id = ? AND incarnation = ? AND epoch = ? "
           "AND state IN ('LEASED', 'RUNNING') "
           "AND number = (SELECT attempt FROM jobs WHERE id = job_id)",
           Name(attempt.state), attempt.last_sequence, ended, attempt.error, attempt.error_code,
-          attempt.peak_memory_bytes, attempt.tokens_per_second, attempt.fingerprint, attempt.job_id,
-          attempt.number, attempt.worker_id, attempt.incarnation));
+          attempt.peak_memory_bytes, attempt.tokens_per_second, attempt.fingerprint,
+          attempt.suspected_at, attempt.job_id, attempt.number, attempt.worker_id,
+          attempt.incarnation, attempt.epoch));
+  return CheckOneChanged(attempt);
+}
+
+Status Store::CheckOneChanged(const AttemptRecord& attempt) {
   if (database_.Changes() == 1) return OkStatus();
   return Noted(FailedPrecondition("attempt " + std::to_string(attempt.number) + " of job " +
                                   std::to_string(attempt.job_id) + " is not the current one"));
+}
+
+Status Store::SetIncarnation(const AttemptRecord& attempt, const std::string& incarnation) {
+  GYRE_RETURN_IF_ERROR(
+      Run("UPDATE attempts SET incarnation = ? WHERE job_id = ? AND number = ? AND worker_id = ? "
+          "AND incarnation = ? AND epoch = ? AND state IN ('LEASED', 'RUNNING') "
+          "AND number = (SELECT attempt FROM jobs WHERE id = job_id)",
+          incarnation, attempt.job_id, attempt.number, attempt.worker_id, attempt.incarnation,
+          attempt.epoch));
+  return CheckOneChanged(attempt);
 }
 
 Result<LeaseDetails> Store::DetailsOf(int64_t job_id) {
   GYRE_ASSIGN_OR_RETURN(
       Statement * rows,
       Bound("SELECT s.name, v.name, v.config, j.key, v.train_dataset, v.validation_datasets, "
-            "v.initial_weights FROM jobs j JOIN sweeps s ON s.id = j.sweep_id JOIN variants v ON v.id = j.variant_id "
+            "v.initial_weights FROM jobs j JOIN sweeps s ON s.id = j.sweep_id JOIN variants v ON "
+            "v.id = j.variant_id "
             "WHERE j.id = ?",
             job_id));
   GYRE_ASSIGN_OR_RETURN(const bool row, Step(rows));
   if (!row) return NotFound("there is no job " + std::to_string(job_id));
-  return LeaseDetails{rows->Text(0), rows->Text(1), rows->Text(2),
-                      rows->Text(3), rows->Text(4), rows->Text(5), rows->Text(6)};
+  return LeaseDetails{rows->Text(0), rows->Text(1), rows->Text(2), rows->Text(3),
+                      rows->Text(4), rows->Text(5), rows->Text(6)};
 }
 
 Result<JobHistory> Store::HistoryOf(int64_t job_id) {
@@ -60,7 +77,8 @@ Result<JobHistory> Store::HistoryOf(int64_t job_id) {
       Statement * rows,
       Bound("SELECT a.number, a.incarnation, a.device, a.state, a.resumed_from_step, a.error, "
             "a.error_code, a.peak_memory_bytes, a.tokens_per_second, w.name, a.started_at, "
-            "coalesce(a.ended_at, '') FROM attempts a JOIN workers w ON w.id = a.worker_id "
+            "coalesce(a.ended_at, ''), a.suspected_at FROM attempts a JOIN workers w ON w.id = "
+            "a.worker_id "
             "WHERE a.job_id = ? ORDER BY a.number",
             job_id));
   while (true) {
@@ -81,6 +99,7 @@ Result<JobHistory> Store::HistoryOf(int64_t job_id) {
     past.worker = rows->Text(9);
     past.started_at = rows->Text(10);
     past.ended_at = rows->Text(11);
+    if (!rows->IsNull(12)) attempt.suspected_at = rows->Text(12);
   }
 }
 

@@ -80,11 +80,15 @@ TEST_F(LifeOfJobs, HeartbeatsKeepALeaseAndSilenceLosesIt) {
   ASSERT_THAT(Sweep("s").running, testing::SizeIs(1));
   EXPECT_EQ(Sweep("s").running[0].progress.step, 5);
   Advance(Millis(11999));
+  EXPECT_EQ(Sql("SELECT state, suspected_at FROM attempts"), "RUNNING|NULL");
+  Advance(Millis(1));
+  EXPECT_NE(Sql("SELECT suspected_at FROM attempts"), "NULL");
+  Advance(Millis(11999));
   EXPECT_EQ(Jobs(), "1|RUNNING");
   Advance(Millis(1));
   EXPECT_EQ(Jobs(), "1|QUEUED");
   EXPECT_EQ(Sql("SELECT state, error FROM attempts"),
-            "LOST|its worker was silent for longer than its lease");
+            "LOST|its worker was silent for longer than its lease and the grace after it");
   EXPECT_EQ(Sql("SELECT state FROM workers"), "GONE");
   EXPECT_EQ(Sql("SELECT job_state, attempt_state, worker FROM failures"), "QUEUED|LOST|w");
 
@@ -94,7 +98,8 @@ TEST_F(LifeOfJobs, HeartbeatsKeepALeaseAndSilenceLosesIt) {
   const Result<int64_t> late = Report(Ref(lease, "w1"), 1, {{"m", 1, 10, 1}});
   EXPECT_EQ(late.status().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(late.status().message(),
-            "attempt 1 of job 1 is over; the job's current attempt is 1, and the job is QUEUED");
+            "attempt 1 of job 1 was given up: its worker was silent for longer than its lease and "
+            "the grace after it; the job is QUEUED, its latest attempt 1");
   EXPECT_EQ(Sql("SELECT count(*) FROM points"), "0");
   EXPECT_EQ(Sql("SELECT job_id, attempt, details ->> 'call' FROM events WHERE kind = "
                 "'stale_call_refused'"),
@@ -113,7 +118,7 @@ TEST_F(LifeOfJobs, AClockThatIsSetTouchesNoLease) {
   }
   // Nor does one that is set back keep a lease alive.
   wall_skew_ = -kDay;
-  Advance(Millis(12000));
+  LoseAll();
   EXPECT_EQ(Sql("SELECT state FROM attempts"), "LOST");
 }
 
@@ -122,7 +127,7 @@ TEST_F(LifeOfJobs, ALostJobGoesOnFromItsCheckpointElsewhere) {
   ASSERT_TRUE(Report(Ref(first, "w1"), 1, {{"m", 1, 10, 1.5}, {"m", 2, 20, 2.5}}).ok());
   ASSERT_TRUE(Save(Ref(first, "w1"), 1, "hash-1").ok());
   ASSERT_TRUE(Register("v", "v1").ok());
-  Advance(Millis(12000));
+  LoseAll();
   EXPECT_TRUE(Register("v", "v1").ok());
   const LeaseReply second = Again("v1");
   EXPECT_EQ(second.job_id, first.job_id);
@@ -136,7 +141,7 @@ TEST_F(LifeOfJobs, ALostJobGoesOnFromItsCheckpointElsewhere) {
   EXPECT_EQ(Finish(Ref(first, "w1"), AttemptOutcome::kSucceeded, 1).status().code(),
             StatusCode::kFailedPrecondition);
   // Its number with another's incarnation does not help either.
-  EXPECT_EQ(Report({second.job_id, 2, "w1"}, 1, {}).status().code(),
+  EXPECT_EQ(Report({second.job_id, 2, "w1", second.epoch}, 1, {}).status().code(),
             StatusCode::kFailedPrecondition);
 
   ASSERT_TRUE(Report(Ref(second, "v1"), 1, {{"m", 2, 20, 2.5}, {"m", 3, 30, 3.5}}).ok());

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -112,6 +113,12 @@ class CoordinatorTest : public testing::Test {
     coordinator_->Execute({}, at());
   }
 
+  /// Until every attempt is lost: the lease, then the grace.
+  void LoseAll() {
+    Advance(Timing().lease);
+    Advance(Timing().suspect_grace);
+  }
+
   Result<SubmitReply> Submit(PreparedSweep sweep, bool replace = false, bool fresh = false) {
     PreparedSubmission submission;
     submission.sweeps.push_back(std::move(sweep));
@@ -146,14 +153,28 @@ class CoordinatorTest : public testing::Test {
           offer, call, [&](const std::optional<LeaseReply>& reply) { lease = reply; }, moment);
     });
     if (!status.ok()) return status;
+    if (lease) epochs_[{lease->job_id, lease->attempt}] = lease->epoch;
     return lease;
   }
 
   static AttemptRef Ref(const LeaseReply& lease, const std::string& incarnation) {
-    return {lease.job_id, lease.attempt, incarnation};
+    return {lease.job_id, lease.attempt, incarnation, lease.epoch};
+  }
+
+  // An epoch that is not said is the lease's.
+  std::string EpochOf(int64_t job, int number) const {
+    const auto granted = epochs_.find({job, number});
+    return granted != epochs_.end() ? granted->second : coordinator_->epoch();
+  }
+  AttemptRef Full(AttemptRef attempt) const {
+    if (attempt.epoch.empty()) attempt.epoch = EpochOf(attempt.job, attempt.number);
+    return attempt;
   }
 
   Result<HeartbeatReply> Beat(const std::string& incarnation, std::vector<HeldAttempt> held) {
+    for (HeldAttempt& attempt : held) {
+      if (attempt.epoch.empty()) attempt.epoch = EpochOf(attempt.job, attempt.number);
+    }
     return Get<HeartbeatReply>([&](const Moment& moment) {
       return coordinator_->Heartbeat({incarnation, held}, moment);
     });
@@ -163,7 +184,7 @@ class CoordinatorTest : public testing::Test {
                          std::vector<PointRecord> points, const std::string& fingerprint = "cpu",
                          std::vector<StatisticsRecord> statistics = {}) {
     return Get<int64_t>([&](const Moment& moment) {
-      return coordinator_->ReportPoints({attempt, sequence, points, fingerprint, statistics},
+      return coordinator_->ReportPoints({Full(attempt), sequence, points, fingerprint, statistics},
                                         moment);
     });
   }
@@ -171,8 +192,8 @@ class CoordinatorTest : public testing::Test {
   Result<ObsoleteObjects> Save(const AttemptRef& attempt, int64_t step, const std::string& hash,
                                bool weights_only = false) {
     return Get<ObsoleteObjects>([&](const Moment& moment) {
-      return coordinator_->ReportCheckpoint({attempt, step, step * 10, hash, 5, weights_only, 0},
-                                            moment);
+      return coordinator_->ReportCheckpoint(
+          {Full(attempt), step, step * 10, hash, 5, weights_only, 0}, moment);
     });
   }
 
@@ -180,7 +201,7 @@ class CoordinatorTest : public testing::Test {
                                  int64_t last_sequence = 0, const std::string& error = "",
                                  const std::string& code = "") {
     FinishAttemptCall call;
-    call.attempt = attempt;
+    call.attempt = Full(attempt);
     call.outcome = outcome;
     call.last_sequence = last_sequence;
     call.error = error;
@@ -218,6 +239,7 @@ class CoordinatorTest : public testing::Test {
   Millis now_ = kStart;
   Millis wall_skew_{0};  // somebody has set the clock
   int64_t offers_ = 0;
+  std::map<std::pair<int64_t, int>, std::string> epochs_;  // of the leases that were granted
   bool checks_invariants_ = true;
   std::unique_ptr<Coordinator> coordinator_;
 };

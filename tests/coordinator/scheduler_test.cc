@@ -9,6 +9,8 @@
 namespace gyre {
 
 void PrintTo(const Decisions& decisions, std::ostream* out) {
+  for (const EndedLease& lease : decisions.suspected)
+    *out << " suspected " << lease.job << "#" << lease.attempt;
   for (const EndedLease& lease : decisions.expired)
     *out << " expired " << lease.job << "#" << lease.attempt;
   for (const EndedLease& lease : decisions.timed_out)
@@ -152,22 +154,24 @@ TEST_F(SchedulerTest, AnOfferIsAnsweredAtItsEndNotBefore) {
   EXPECT_EQ(Decide(view_, kNow), (Decisions{.unanswered = {1}, .next = kLater}));
 }
 
-TEST_F(SchedulerTest, ALeaseExpiresAtItsTime) {
-  view_.leases = {{1, 1, Millis(1001), {}}, {2, 3, kNow, {}}, {3, 1, Millis(999), Millis(5)}};
-  EXPECT_EQ(Decide(view_, kNow), (Decisions{.expired = {{2, 3}, {3, 1}}, .next = Millis(1001)}));
+TEST_F(SchedulerTest, ALeaseThatHasRunOutIsSuspectedAtItsTime) {
+  view_.leases = {{1, 1, Millis(1001)}, {2, 3, kNow}, {3, 1, Millis(999), {}, Millis(5)}};
+  const Decisions decisions = Decide(view_, kNow);
+  EXPECT_EQ(decisions, (Decisions{.suspected = {{2, 3}, {3, 1}}, .next = Millis(1001)}));
+  EXPECT_TRUE(decisions.ChangesLeases());
 }
 
-TEST_F(SchedulerTest, AnExpiredJobIsNotGrantedInTheSamePass) {
+TEST_F(SchedulerTest, WhatIsSuspectedIsLostAfterTheGraceAndNotGrantedInTheSamePass) {
   AddSweep(1, {});
-  view_.leases = {{2, 3, kNow, {}}};
+  view_.leases = {{2, 3, Millis(500), kNow}, {4, 1, Millis(500), Millis(1200)}};
   AddOffer(1);
   const Decisions decisions = Decide(view_, kNow);
-  EXPECT_EQ(decisions, (Decisions{.expired = {{2, 3}}, .next = kLater}));
-  EXPECT_TRUE(decisions.FreesJobs());
+  EXPECT_EQ(decisions, (Decisions{.expired = {{2, 3}}, .next = Millis(1200)}));
+  EXPECT_TRUE(decisions.ChangesLeases());
 }
 
 TEST_F(SchedulerTest, AJobThatRanForTooLongIsToldToStop) {
-  view_.leases = {{1, 1, kLater, kNow}, {2, 1, kLater, Millis(1200)}, {3, 1, kLater, {}}};
+  view_.leases = {{1, 1, kLater, {}, kNow}, {2, 1, kLater, {}, Millis(1200)}, {3, 1, kLater}};
   EXPECT_EQ(Decide(view_, kNow), (Decisions{.timed_out = {{1, 1}}, .next = Millis(1200)}));
 }
 

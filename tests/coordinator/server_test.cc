@@ -121,12 +121,14 @@ class ServerTest : public testing::Test {
     const grpc::Status status =
         Call(*workers_, &v1::WorkerService::Stub::AcquireLease, request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
+    if (response.has_lease()) epoch_ = response.lease().epoch();
     return response;
   }
 
   const std::filesystem::path folder_ = FreshFolder("server");
   ServerOptions options_;
   std::string dataset_;
+  std::string epoch_;  // of the last lease
   std::unique_ptr<CoordinatorServer> server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::SweepService::Stub> sweeps_;
@@ -148,6 +150,9 @@ TEST_F(ServerTest, ALogIsTakenFromItsWorkerAloneAndRead) {
   EXPECT_EQ(Call(*logs, &v1::LogService::Stub::Append, append, &appended).error_code(),
             grpc::StatusCode::FAILED_PRECONDITION);
   append.set_incarnation("w1");
+  EXPECT_EQ(Call(*logs, &v1::LogService::Stub::Append, append, &appended).error_code(),
+            grpc::StatusCode::FAILED_PRECONDITION);
+  append.set_epoch(epoch_);
   for (int time = 0; time < 2; ++time) {
     const auto status = Call(*logs, &v1::LogService::Stub::Append, append, &appended);
     ASSERT_TRUE(status.ok()) << status.error_message();
@@ -179,6 +184,7 @@ TEST_F(ServerTest, AJobFromSubmissionToQuery) {
   v1::HeldLease* held = beat.add_held();
   held->mutable_attempt()->set_job_id(1);
   held->mutable_attempt()->set_attempt(1);
+  held->mutable_attempt()->set_epoch(epoch_);
   v1::HeartbeatResponse desires;
   ASSERT_TRUE(Call(*workers_, &v1::WorkerService::Stub::Heartbeat, beat, &desires).ok());
   ASSERT_EQ(desires.desires_size(), 1);
@@ -270,6 +276,7 @@ TEST_F(ServerTest, ACheckpointCountsOnlyWhenItsObjectIsHereAndObsoleteOnesAreDel
   v1::ReportCheckpointRequest report;
   report.mutable_attempt()->set_job_id(1);
   report.mutable_attempt()->set_attempt(1);
+  report.mutable_attempt()->set_epoch(epoch_);
   report.set_incarnation("w1");
   v1::ReportCheckpointResponse obsolete;
   const auto save = [&](int64_t step, const std::string& hash) {
@@ -307,6 +314,7 @@ TEST_F(ServerTest, ACheckpointCountsOnlyWhenItsObjectIsHereAndObsoleteOnesAreDel
   ASSERT_TRUE(Call(*workers_, &v1::WorkerService::Stub::FinishAttempt, finish, &finished).ok());
   EXPECT_EQ(Acquire(0).lease().checkpoint_step(), 3);
   finish.mutable_attempt()->set_attempt(2);
+  finish.mutable_attempt()->set_epoch(epoch_);
   finish.set_outcome(v1::OUTCOME_FAILED);
   finish.set_error_code("DATA_LOSS");
   ASSERT_TRUE(Call(*workers_, &v1::WorkerService::Stub::FinishAttempt, finish, &finished).ok());
@@ -336,6 +344,7 @@ TEST_F(ServerTest, AnObjectThatAnotherDatabaseNeedsStays) {
   v1::ReportCheckpointRequest report;
   report.mutable_attempt()->set_job_id(1);
   report.mutable_attempt()->set_attempt(1);
+  report.mutable_attempt()->set_epoch(epoch_);
   report.set_incarnation("w1");
   const auto save = [&](int64_t step, const std::string& hash) {
     report.set_step(step);
@@ -453,6 +462,7 @@ TEST_F(ServerTest, WatchersSeeWhatWasAndWhatComes) {
   v1::HeldLease* held = beat.add_held();
   held->mutable_attempt()->set_job_id(1);
   held->mutable_attempt()->set_attempt(1);
+  held->mutable_attempt()->set_epoch(epoch_);
   held->mutable_progress()->set_step(7);
   v1::HeartbeatResponse desires;
   ASSERT_TRUE(Call(*workers_, &v1::WorkerService::Stub::Heartbeat, beat, &desires).ok());

@@ -177,7 +177,8 @@ std::string Simulation::Incarnation(const Thread& thread) {
 }
 
 AttemptRef Simulation::Ref(const Thread& thread) {
-  return {Of(thread).lease.job_id, Of(thread).lease.attempt, Incarnation(thread)};
+  const LeaseReply& lease = Of(thread).lease;
+  return {lease.job_id, lease.attempt, Incarnation(thread), lease.epoch};
 }
 
 void Simulation::Later(const Thread& thread, Millis delay, std::function<void()> happen) {
@@ -247,8 +248,10 @@ void Simulation::Beat(const Thread& agent) {
   if (!worker.registered) return;
   HeartbeatCall call{Incarnation(agent), {}};
   if (worker.lease.job_id != 0) {
-    call.held.push_back(
-        {worker.lease.job_id, worker.lease.attempt, {worker.step, worker.step * 10, 1, 1}});
+    call.held.push_back({.job = worker.lease.job_id,
+                         .number = worker.lease.attempt,
+                         .progress = {worker.step, worker.step * 10, 1, 1},
+                         .epoch = worker.lease.epoch});
   }
   const auto desires = std::make_shared<HeartbeatReply>();
   Send(

@@ -168,7 +168,7 @@ TEST_F(Submitting, ALostWorkersCanceledJobIsCanceled) {
   ASSERT_TRUE(Register("w", "w1").ok());
   ASSERT_TRUE(Acquire("w1")->has_value());
   ASSERT_TRUE(Get<int>([&](const Moment& at) { return coordinator_->CancelSweep("s", at); }).ok());
-  Advance(Millis(12000));
+  LoseAll();
   EXPECT_EQ(Jobs(), "1|CANCELED");
 }
 
@@ -200,7 +200,8 @@ TEST_F(Submitting, AfterARestartSilenceStillLoses) {
   ASSERT_TRUE(Register("w", "w1").ok());
   ASSERT_TRUE(Acquire("w1")->has_value());
   Restart();
-  Advance(Millis(23999));
+  Advance(Timing().first_grace);
+  Advance(Timing().suspect_grace - Millis(1));
   EXPECT_EQ(Jobs(), "1|RUNNING");
   Advance(Millis(1));
   EXPECT_EQ(Jobs(), "1|QUEUED");

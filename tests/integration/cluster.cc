@@ -113,9 +113,11 @@ Process ClusterTest::Gyre(std::vector<std::string> arguments, const std::string&
 }
 
 void ClusterTest::StartCoordinator() {
-  std::vector<std::string> command = {"coordinator", "--listen",         address_, "--db",
-                                      db_,           "--heartbeat-ms",   "200",    "--lease-ms",
-                                      "1500",        "--first-grace-ms", "4000"};
+  std::vector<std::string> command = {
+      "coordinator", "--listen",         address_, "--db",
+      db_,           "--heartbeat-ms",   "200",    "--lease-ms",
+      "1500",        "--first-grace-ms", "4000",   "--suspect-grace-ms",
+      "1000"};
   command.insert(command.end(), options_of_coordinator_.begin(), options_of_coordinator_.end());
   coordinator_.emplace(Gyre(std::move(command), home_of_coordinator_, "coordinator.log"));
 }

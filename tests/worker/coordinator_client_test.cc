@@ -21,6 +21,7 @@ class Service : public v1::WorkerService::Service {
   template <typename Message>
   grpc::Status Hear(const Message& message) {
     heard = message.ShortDebugString();
+    if (superseded) return ToGrpcStatus(answer, *superseded);
     return ToGrpcStatus(answer);
   }
   grpc::Status Register(grpc::ServerContext*, const v1::RegisterRequest* request,
@@ -28,6 +29,12 @@ class Service : public v1::WorkerService::Service {
     response->set_worker_id(7);
     response->set_heartbeat_ms(30);
     response->set_lease_ms(120);
+    response->set_epoch("e");
+    if (request->left_size() > 0) {
+      auto* desire = response->add_left();
+      desire->set_desire(v1::DESIRE_DROP);
+      desire->mutable_superseded()->set_why("attempt 2 was given up");
+    }
     return Hear(*request);
   }
   grpc::Status AcquireLease(grpc::ServerContext* context, const v1::AcquireLeaseRequest* request,
@@ -47,6 +54,7 @@ class Service : public v1::WorkerService::Service {
     lease->set_cpus(4);
     lease->set_device("cuda:1,cuda:0");
     lease->set_gpus(2);
+    lease->set_epoch("e");
     return Hear(*request);
   }
   grpc::Status Heartbeat(grpc::ServerContext*, const v1::HeartbeatRequest* request,
@@ -55,10 +63,12 @@ class Service : public v1::WorkerService::Service {
          {v1::DESIRE_CONTINUE, v1::DESIRE_STOP, v1::DESIRE_CHECKPOINT, v1::DESIRE_DROP}) {
       response->add_desires()->set_desire(desire);
     }
+    response->set_epoch("e");
     return Hear(*request);
   }
   grpc::Status ReportPoints(grpc::ServerContext*, const v1::ReportPointsRequest* request,
-                            v1::ReportPointsResponse*) override {
+                            v1::ReportPointsResponse* response) override {
+    response->set_pause_ms(17);
     return Hear(*request);
   }
   grpc::Status ReportCheckpoint(grpc::ServerContext*, const v1::ReportCheckpointRequest* request,
@@ -73,6 +83,7 @@ class Service : public v1::WorkerService::Service {
 
   std::string heard;
   Status answer;
+  std::optional<v1::Superseded> superseded;
   bool has_work = false, hold = false;
   std::promise<void> waiting;
 };
@@ -106,8 +117,17 @@ TEST_F(CoordinatorClientTest, EveryFieldTravels) {
   EXPECT_EQ(registered->heartbeat, Millis(30));
   EXPECT_EQ(
       service_.heard,
-      R"(name: "h/0" incarnation: "me" protocol: 1 version: "1.2" slots: 2 cpus: 4 memory_bytes: 99 )"
-      R"(devices { name: "cpu" kind: "cpu" model: "Fast" memory_bytes: 98 })");
+      R"(name: "h/0" incarnation: "me" protocol: 2 version: "1.2" slots: 2 cpus: 4 memory_bytes: 99 )"
+      R"(devices { name: "cpu" kind: "cpu" model: "Fast" memory_bytes: 98 } oldest_protocol: 2)");
+  EXPECT_EQ(registered->epoch, "e");
+  const auto attached =
+      client->Register({.name = "h/0", .left = {{{3, 2, "e"}, 9, Outcome::kSucceeded}}}, never);
+  ASSERT_TRUE(attached.ok() && attached->left.size() == 1);
+  EXPECT_EQ(attached->left[0].desire, Desire::kDrop);
+  EXPECT_EQ(attached->left[0].why, "attempt 2 was given up");
+  EXPECT_THAT(service_.heard,
+              ::testing::HasSubstr(R"(left { attempt { job_id: 3 attempt: 2 epoch: "e" } )"
+                                   R"(step: 9 outcome: OUTCOME_SUCCEEDED })"));
 
   EXPECT_FALSE(
       client->AcquireLease({1, 2, 3, "cuda:1", {"cuda:0"}}, Millis(5), never)->has_value());
@@ -117,42 +137,48 @@ TEST_F(CoordinatorClientTest, EveryFieldTravels) {
   service_.has_work = true;
   const auto lease = client->AcquireLease({1, 2, 3}, Millis(5), never);
   ASSERT_TRUE(lease.ok() && lease->has_value());
-  EXPECT_EQ((*lease)->attempt, (AttemptId{3, 2}));
+  EXPECT_EQ((*lease)->attempt, (AttemptId{3, 2, "e"}));
   EXPECT_EQ((*lease)->checkpoint_hash, "ab");
   EXPECT_EQ((*lease)->checkpoint_step, 9);
   EXPECT_EQ((*lease)->cpus, 4);
   EXPECT_EQ((*lease)->device, "cuda:1,cuda:0");
   EXPECT_EQ((*lease)->gpus, 2);
 
-  const auto desires = client->Heartbeat({{{3, 2}, {5, 50, 1.5, 0.5}}}, "the disk is full", never);
-  ASSERT_TRUE(desires.ok() && desires->size() == 4);
-  EXPECT_EQ((*desires)[1].desire, Desire::kStop);
-  EXPECT_EQ((*desires)[3].desire, Desire::kDrop);
-  EXPECT_EQ(service_.heard, R"(incarnation: "me" held { attempt { job_id: 3 attempt: 2 } )"
-                            R"(progress { step: 5 tokens: 50 tokens_per_second: 1.5 loss: 0.5 } } )"
-                            R"(problem: "the disk is full")");
+  const auto beat = client->Heartbeat({{{3, 2, "e"}, {5, 50, 1.5, 0.5}, Outcome::kFailed}},
+                                      "the disk is full", never);
+  ASSERT_TRUE(beat.ok() && beat->desires.size() == 4);
+  EXPECT_EQ(beat->desires[1].desire, Desire::kStop);
+  EXPECT_EQ(beat->desires[3].desire, Desire::kDrop);
+  EXPECT_EQ(beat->epoch, "e");
+  EXPECT_EQ(
+      service_.heard,
+      R"(incarnation: "me" held { attempt { job_id: 3 attempt: 2 epoch: "e" } )"
+      R"(progress { step: 5 tokens: 50 tokens_per_second: 1.5 loss: 0.5 } outcome: OUTCOME_FAILED } )"
+      R"(problem: "the disk is full")");
 
-  EXPECT_TRUE(
-      client->ReportPoints({{3, 2}, 1, {{"m", 1, 10, 0.1}}, {{"{\"step\":1}"}}, "{}"}, never).ok());
+  EXPECT_EQ(
+      *client->ReportPoints({{3, 2, "e"}, 1, {{"m", 1, 10, 0.1}}, {{"{\"step\":1}"}}, "{}"}, never),
+      Millis(17));
   EXPECT_EQ(service_.heard,
-            R"(attempt { job_id: 3 attempt: 2 } incarnation: "me" sequence: 1 )"
+            R"(attempt { job_id: 3 attempt: 2 epoch: "e" } incarnation: "me" sequence: 1 )"
             R"(points { metric: "m" step: 1 tokens: 10 value: 0.1 } fingerprint: "{}" )"
             R"(statistics: "{\"step\":1}")");
 
-  EXPECT_THAT(*client->ReportCheckpoint({{3, 2}, {1, 10, "ab", 5, true}, 1}, never),
+  EXPECT_THAT(*client->ReportCheckpoint({{3, 2, "e"}, {1, 10, "ab", 5, true}, 1}, never),
               ElementsAre("old"));
   EXPECT_EQ(
       service_.heard,
-      R"(attempt { job_id: 3 attempt: 2 } incarnation: "me" step: 1 tokens: 10 hash: "ab" bytes: 5 )"
+      R"(attempt { job_id: 3 attempt: 2 epoch: "e" } incarnation: "me" step: 1 tokens: 10 hash: "ab" bytes: 5 )"
       R"(weights_only: true sequence: 1)");
 
-  EXPECT_TRUE(client
-                  ->FinishAttempt(
-                      {{3, 2}, Outcome::kLost, 1, NotFound("gone"), 1, 10, 0, 8, 2.5, "{}"}, never)
-                  .ok());
+  EXPECT_TRUE(
+      client
+          ->FinishAttempt(
+              {{3, 2, "e"}, Outcome::kLost, 1, NotFound("gone"), 1, 10, 0, 8, 2.5, "{}"}, never)
+          .ok());
   EXPECT_EQ(
       service_.heard,
-      R"(attempt { job_id: 3 attempt: 2 } incarnation: "me" outcome: OUTCOME_LOST last_sequence: 1 )"
+      R"(attempt { job_id: 3 attempt: 2 epoch: "e" } incarnation: "me" outcome: OUTCOME_LOST last_sequence: 1 )"
       R"(error: "gone" error_code: "NOT_FOUND" step: 1 tokens: 10 diverged_at_step: 0 )"
       R"(peak_memory_bytes: 8 tokens_per_second: 2.5 fingerprint: "{}")");
 }
@@ -160,15 +186,27 @@ TEST_F(CoordinatorClientTest, EveryFieldTravels) {
 TEST_F(CoordinatorClientTest, ATrainersLastWordsNeedNotBeText) {
   Serve();
   const Status broken = Internal("the trainer crashed; its last lines:\ncaf\xe9 \xf0\x9f");
-  const auto obsolete = Connect()->FinishAttempt({.attempt = {3, 2}, .error = broken}, {});
+  const auto obsolete = Connect()->FinishAttempt({.attempt = {3, 2, "e"}, .error = broken}, {});
   ASSERT_TRUE(obsolete.ok()) << obsolete.status();
   EXPECT_THAT(service_.heard, ::testing::HasSubstr("its last lines:\\ncaf"));
 }
 
 TEST_F(CoordinatorClientTest, TheServersWordsComeBack) {
   Serve();
-  service_.answer = FailedPrecondition("attempt 2 is over");
-  EXPECT_EQ(Connect()->ReportPoints({}, {}), FailedPrecondition("attempt 2 is over"));
+  service_.answer = InvalidArgument("a number was left out");
+  EXPECT_EQ(Connect()->ReportPoints({}, {}).status(), InvalidArgument("a number was left out"));
+}
+
+TEST_F(CoordinatorClientTest, TooLateIsWhatNamesTheAttemptThatIsCurrent) {
+  Serve();
+  service_.answer = FailedPrecondition("no");
+  EXPECT_EQ(Connect()->ReportPoints({}, {}).status().code(), StatusCode::kInternal);
+  service_.superseded.emplace();
+  service_.superseded->set_reason(v1::Superseded::REASON_LOST);
+  service_.superseded->set_why("attempt 2 was given up");
+  EXPECT_EQ(Connect()->ReportPoints({}, {}).status(), FailedPrecondition("attempt 2 was given up"));
+  EXPECT_EQ(Connect()->FinishAttempt({}, {}).status(),
+            FailedPrecondition("attempt 2 was given up"));
 }
 
 TEST_F(CoordinatorClientTest, ItComesBackByItselfToAServerThatDoes) {
@@ -177,12 +215,12 @@ TEST_F(CoordinatorClientTest, ItComesBackByItselfToAServerThatDoes) {
   EXPECT_TRUE(client->ReportPoints({}, {}).ok());
   server_->Shutdown(std::chrono::system_clock::now());
   server_.reset();
-  EXPECT_EQ(client->ReportPoints({}, {}).code(), StatusCode::kUnavailable);
+  EXPECT_EQ(client->ReportPoints({}, {}).status().code(), StatusCode::kUnavailable);
   Serve();
   const Millis deadline = Clock::Real().Now() + Millis(10000);
   Status status = Unavailable("");
   while (!status.ok() && Clock::Real().Now() < deadline) {
-    status = client->ReportPoints({}, {});
+    status = client->ReportPoints({}, {}).status();
     std::this_thread::yield();
   }
   EXPECT_TRUE(status.ok()) << status;

@@ -144,7 +144,7 @@ class FakeClient : public CoordinatorClient {
 
   Result<Registered> Register(const Registration& registration, std::stop_token) override {
     GYRE_RETURN_IF_ERROR(Hear("Register", [&] { c_.registration_ = registration; }));
-    return Registered{1, Millis(20), Millis(1000), c_.store_};
+    return Registered{1, Millis(20), Millis(1000), c_.store_, "epoch", {}};
   }
 
   Result<std::optional<Lease>> AcquireLease(const Capacity& capacity, Millis wait,
@@ -172,22 +172,25 @@ class FakeClient : public CoordinatorClient {
     return lease;
   }
 
-  Result<std::vector<LeaseDesire>> Heartbeat(const std::vector<HeldLease>& held,
-                                             const std::string& problem, std::stop_token) override {
-    std::vector<LeaseDesire> desires;
+  Result<HeartbeatAnswer> Heartbeat(const std::vector<HeldLease>& held, const std::string& problem,
+                                    std::stop_token) override {
+    HeartbeatAnswer answer{.epoch = "epoch"};
     GYRE_RETURN_IF_ERROR(Hear("Heartbeat", [&] {
       c_.problem_ = problem;
       c_.held_ = held;
-      for (const auto& [attempt, desire] : c_.desires_) desires.push_back({attempt, desire});
+      for (const auto& [attempt, desire] : c_.desires_) {
+        answer.desires.push_back({attempt, desire, "over"});
+      }
     }));
-    return desires;
+    return answer;
   }
 
-  Status ReportPoints(const PointBatch& batch, std::stop_token) override {
-    return Hear("ReportPoints", [&] {
+  Result<Millis> ReportPoints(const PointBatch& batch, std::stop_token) override {
+    GYRE_RETURN_IF_ERROR(Hear("ReportPoints", [&] {
       auto& batches = c_.records_[batch.attempt.job_id].batches;
       if (batch.sequence == static_cast<int64_t>(batches.size()) + 1) batches.push_back(batch);
-    });
+    }));
+    return Millis(0);
   }
 
   Result<std::vector<std::string>> ReportCheckpoint(const CheckpointReport& report,
