@@ -11,8 +11,17 @@ constexpr int64_t kGap = 7;  // between rows
 struct Sizes {
   int64_t m, n, k;
 };
-constexpr Sizes kSizes[] = {{1, 16, 32},  {15, 48, 64},    {16, 32, 96}, {17, 80, 32},
-                            {45, 64, 64}, {100, 112, 160}, {40, 48, 544}};
+constexpr Sizes kSizes[] = {{1, 16, 32},
+                            {15, 48, 64},
+                            {16, 32, 96},
+                            {17, 80, 32},
+                            {45, 64, 64},
+                            {100, 112, 160},
+                            {40, 48, 544},
+                            // More columns than rows, in whole blocks: by columns.
+                            {32, 80, 64},
+                            {64, 144, 544},
+                            {96, 288, 416}};
 
 class TilesTest : public testing::Test {
  protected:
@@ -143,6 +152,141 @@ TEST_F(TilesTest, PartsAndATransposedLeftSide) {
       }
     }
   }
+}
+
+// Number (row, column) of an a (rows, columns) that is packed, or of a b (columns, rows).
+double AtA(const Guarded<Bf16>& tiles, int64_t row, int64_t column, int64_t columns) {
+  const int64_t strip = row / kTileStrip * kTileStrip;
+  const int64_t tile = column / kTileDepth * 2 + row % kTileStrip / kLanes;
+  return tiles[strip * columns + tile * kLanes * kTileDepth + row % kLanes * kTileDepth +
+               column % kTileDepth];
+}
+double AtB(const Guarded<Bf16>& tiles, int64_t row, int64_t column, int64_t rows) {
+  const int64_t strip = column / kTileStrip * kTileStrip;
+  const int64_t tile = row / kTileDepth * 2 + column % kTileStrip / kLanes;
+  return tiles[strip * rows + tile * kLanes * kTileDepth + row % kTileDepth / 2 * kTileDepth +
+               column % kLanes * 2 + row % 2];
+}
+
+double Activate(Activation activation, double z) {
+  if (activation == Activation::kSilu) return z / (1 + std::exp(-z));
+  return z / 2 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (z + 0.044715 * z * z * z)));
+}
+double Slope(Activation activation, double z) {
+  constexpr double kStep = 1e-5;
+  return (Activate(activation, z + kStep) - Activate(activation, z - kStep)) / (2 * kStep);
+}
+
+double Sum(const Stored<Bf16>& a, const Stored<Bf16>& b, int64_t row, int64_t column) {
+  double sum = 0;
+  for (int64_t l = 0; l < a.columns; ++l) sum += a.At(row, l) * b.At(l, column);
+  return sum;
+}
+
+struct ActivatedSizes {
+  int64_t rows, k, n;
+};
+
+class ActivatedTilesTest : public TilesTest {
+ protected:
+  // Calls check(sizes, kind of activation) for all there are.
+  template <typename Check>
+  void ForAll(const Check& check) {
+    for (const ActivatedSizes& s :
+         {ActivatedSizes{32, 32, 32}, {96, 160, 64}, {64, 64, 96}, {128, 544, 32}}) {
+      for (const Activation activation : {Activation::kSilu, Activation::kGeluTanh}) {
+        for (const bool gated : {false, true}) {
+          for (const bool far : {false, true}) {
+            SCOPED_TRACE(testing::Message() << s.rows << " x " << s.k << " x " << s.n << ", gated "
+                                            << gated << ", far " << far);
+            check(s, ActivatedRows{activation, gated, s.rows, static_cast<int>(s.n), far});
+          }
+        }
+      }
+    }
+  }
+  // Rows without gaps, of numbers of a moderate size.
+  static Guarded<Bf16> Dense(const Stored<Bf16>& x) {
+    return Guarded<Bf16>(x.rows * x.columns).Fill([&](int64_t i) {
+      return x.At(i / x.columns, i % x.columns);
+    });
+  }
+  Guarded<Bf16> PackedB(const Stored<Bf16>& b) const {
+    Guarded<Bf16> packed = Unwritten(b.rows * b.columns);
+    tiles_.pack_rows(b.numbers.data(), b.stride, b.rows, b.columns, 0, b.rows, packed.data());
+    return packed;
+  }
+};
+
+TEST_F(ActivatedTilesTest, Forward) {
+  ForAll([&](const ActivatedSizes& s, const ActivatedRows& rows) {
+    const int64_t width = rows.gated ? 2 * s.n : s.n;
+    const Stored<Bf16> a(s.rows, s.k, false), b(s.k, width, false);
+    const Guarded<Bf16> left = Dense(a), right = PackedB(b);
+    Guarded<Bf16> kept = Unwritten(s.rows * width + kLanes), active = Unwritten(s.rows * s.n);
+    // Whole registers go past the caches only where they are aligned.
+    const auto misaligned = reinterpret_cast<uintptr_t>(kept.data()) / sizeof(Bf16) % kLanes;
+    const int64_t first = (kLanes - static_cast<int64_t>(misaligned)) % kLanes;
+    tiles_.activate({.activated = rows,
+                     .k = s.k,
+                     .a = left.data(),
+                     .b = right.data(),
+                     .kept = kept.data() + first,
+                     .activations = active.data()});
+    for (int64_t i = 0; i < s.rows; ++i) {
+      for (int64_t j = 0; j < width; ++j) {
+        ExpectNear<Bf16>(kept[first + i * width + j], Sum(a, b, i, j), 1e-5, "kept");
+      }
+      for (int64_t j = 0; j < s.n; ++j) {
+        const double z = kept[first + i * width + j];
+        const double u = rows.gated ? kept[first + i * width + s.n + j] : 1;
+        ExpectNear<Bf16>(AtA(active, i, j, s.n), Activate(rows.activation, z) * u,
+                         2e-6 * std::max(1.0, std::abs(z * u)), "activated");
+      }
+    }
+  });
+}
+
+// The rows are the last ones of a block of them.
+TEST_F(ActivatedTilesTest, Backward) {
+  ForAll([&](const ActivatedSizes& s, const ActivatedRows& rows) {
+    const int64_t width = rows.gated ? 2 * s.n : s.n, at = kTileDepth, depth = at + s.rows;
+    const Stored<Bf16> a(s.rows, s.k, false), b(s.k, s.n, false);
+    const Guarded<Bf16> left = Dense(a), right = PackedB(b),
+                        kept = RandomNumbers<Bf16>(s.rows * width);
+    Guarded<Bf16> d_gate_up = Unwritten(s.rows * width), transposed = Unwritten(depth * width);
+    Guarded<Bf16> active = Unwritten(depth * s.n);
+    tiles_.activate_backward({.activated = rows,
+                              .k = s.k,
+                              .a = left.data(),
+                              .b = right.data(),
+                              .kept = kept.data(),
+                              .d_gate_up = d_gate_up.data(),
+                              .at = at,
+                              .depth = depth,
+                              .d_transposed = transposed.data(),
+                              .activations = active.data()});
+    for (int64_t i = 0; i < s.rows; ++i) {
+      for (int64_t j = 0; j < s.n; ++j) {
+        const double z = kept[i * width + j], u = rows.gated ? kept[i * width + s.n + j] : 1;
+        const double d = Sum(a, b, i, j), activated = Activate(rows.activation, z);
+        const double near = 1e-5 * std::max(1.0, std::abs(d));
+        ExpectNear<Bf16>(AtB(active, at + i, j, depth), activated * u, near, "activated");
+        ExpectNear<Bf16>(AtA(d_gate_up, i, j, width), d * u * Slope(rows.activation, z), 4 * near,
+                         "d_gate");
+        if (rows.gated) {
+          ExpectNear<Bf16>(AtA(d_gate_up, i, s.n + j, width), d * activated, 4 * near, "d_up");
+        }
+      }
+      for (int64_t j = 0; j < width; ++j) {
+        ASSERT_EQ(AtA(transposed, j, at + i, depth), AtA(d_gate_up, i, j, width));
+      }
+    }
+    for (int64_t i = 0; i < at; ++i) {
+      for (int64_t j = 0; j < width; ++j) ASSERT_TRUE(std::isnan(AtA(transposed, j, i, depth)));
+      for (int64_t j = 0; j < s.n; ++j) ASSERT_TRUE(std::isnan(AtB(active, i, j, depth)));
+    }
+  });
 }
 
 }  // namespace

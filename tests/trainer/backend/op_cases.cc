@@ -340,6 +340,8 @@ std::vector<OpCase> MakeOpCases() {
       LinearResidualCase(544, 32, 48),
       MlpCase(320, 32, 80, Activation::kSilu, true, false),
       MlpCase(96, 64, 48, Activation::kGeluTanh, false, true),
+      MlpCase(352, 32, 96, Activation::kSilu, true, true),
+      MlpCase(288, 64, 64, Activation::kGeluTanh, false, false),
       CrossEntropyCase(96, 32, 61),
       AttentionCase({"one_token", 2, 1, 2, 1, 4, 0, false, false}),
       AttentionCase({"plain", 2, 9, 2, 2, 6, 0, false, false}),

@@ -43,6 +43,20 @@ void MultiplyRows(NarrowDevice<Narrow>& device, int64_t rows, const Narrow* x,
                                              .add = addend != nullptr});
 }
 
+/// As MultiplyRows, of an x that is packed, whose rows are a multiple of kTileStrip.
+inline void MultiplyPackedRows(const NarrowDevice<Bf16>& device, int64_t rows, const Bf16* x,
+                               const PackedMatrix<Bf16>& b, float* y,
+                               const float* addend = nullptr) {
+  device.Multiply(TileProduct<float>{.m = rows,
+                                     .n = b.n,
+                                     .k = b.k,
+                                     .a = x,
+                                     .b = b.packed,
+                                     .c = y,
+                                     .c_stride = b.n,
+                                     .addend = addend});
+}
+
 /// Calls part(rows, thread) for each thread's rows, some at a time.
 template <typename Narrow, typename Part>
 void ForRows(NarrowDevice<Narrow>& device, int64_t tokens, const Part& part) {

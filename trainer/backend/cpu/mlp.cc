@@ -18,6 +18,13 @@ ActivatedRows Activated(const Mlp& op, Range rows) {
   return {op.activation, op.gated, rows.size(), op.intermediate, far};
 }
 
+// Whether a product and what is activated of it are one, on tiles, for so many rows.
+template <typename Narrow>
+bool ActivatesOnTiles(const NarrowDevice<Narrow>& device, const Mlp& op, int64_t rows) {
+  return std::is_same_v<Narrow, Bf16> && device.kernels.tiles.available &&
+         op.hidden % kTileStrip == 0 && op.intermediate % kTileStrip == 0 && rows % kTileStrip == 0;
+}
+
 }  // namespace
 
 template <typename Narrow>
@@ -35,10 +42,22 @@ void MlpForward(NarrowDevice<Narrow>& device, const Mlp& op) {
     Narrow* gate_up = scratch.gate_up.Of(thread);
     Narrow* activated = scratch.activated + thread * kRowsPerThread<Narrow> * op.intermediate;
     device.narrow.normalize(Normed(op, rows), normed, Data(op.inverse_rms) + rows.begin);
-    MultiplyRows(device, rows.size(), normed, weight, gate_up);
-    device.narrow.activate(Activated(op, rows), gate_up,
-                           Data<Narrow>(op.gate_up) + rows.begin * width, activated);
+    Narrow* kept = Data<Narrow>(op.gate_up) + rows.begin * width;
     const int64_t at = rows.begin * op.hidden;
+    if constexpr (std::is_same_v<Narrow, Bf16>) {
+      if (ActivatesOnTiles(device, op, rows.size())) {
+        device.kernels.tiles.activate({.activated = Activated(op, rows),
+                                       .k = op.hidden,
+                                       .a = normed,
+                                       .b = weight.packed,
+                                       .kept = kept,
+                                       .activations = activated});
+        MultiplyPackedRows(device, rows.size(), activated, down, Data(op.y) + at, Data(op.x) + at);
+        return;
+      }
+    }
+    MultiplyRows(device, rows.size(), normed, weight, gate_up);
+    device.narrow.activate(Activated(op, rows), gate_up, kept, activated);
     MultiplyRows(device, rows.size(), activated, down, Data(op.y) + at, Data(op.x) + at);
   });
 }
@@ -70,14 +89,31 @@ void MlpBackward(NarrowDevice<Narrow>& device, const Mlp& op, const MlpGradients
         const float* inverse_rms = Data(op.inverse_rms) + rows.begin;
         const Narrow* dy =
             device.Narrowed(d_residual, rows.size() * op.hidden, scratch.dy.Of(thread));
+        const Narrow* kept = Data<Narrow>(op.gate_up) + rows.begin * width;
         d_down.LeaveDy(mine, dy);
-        MultiplyRows(device, rows.size(), dy, down, activated);  // its gradient, for now
-        device.narrow.activate_backward(Activated(op, rows),
-                                        Data<Narrow>(op.gate_up) + rows.begin * width, activated,
-                                        d_gate_up, activated);
-        d_down.LeaveX(mine, activated);
-        d_weight.LeaveDy(mine, d_gate_up);
-        MultiplyRows(device, rows.size(), d_gate_up, weight, d_normed);
+        if constexpr (std::is_same_v<Narrow, Bf16>) {
+          if (ActivatesOnTiles(device, op, mine.block_size)) {
+            device.kernels.tiles.activate_backward({.activated = Activated(op, rows),
+                                                    .k = op.hidden,
+                                                    .a = dy,
+                                                    .b = down.packed,
+                                                    .kept = kept,
+                                                    .d_gate_up = d_gate_up,
+                                                    .at = mine.at,
+                                                    .depth = mine.block_size,
+                                                    .d_transposed = scratch.d_gate_up_transposed,
+                                                    .activations = scratch.activated});
+            MultiplyPackedRows(device, rows.size(), d_gate_up, weight, d_normed);
+          }
+        }
+        if (!ActivatesOnTiles(device, op, mine.block_size)) {
+          MultiplyRows(device, rows.size(), dy, down, activated);  // its gradient, for now
+          device.narrow.activate_backward(Activated(op, rows), kept, activated, d_gate_up,
+                                          activated);
+          d_down.LeaveX(mine, activated);
+          d_weight.LeaveDy(mine, d_gate_up);
+          MultiplyRows(device, rows.size(), d_gate_up, weight, d_normed);
+        }
         device.narrow.normalize_backward_add(Normed(op, rows), inverse_rms, d_normed, d_residual,
                                              scratch.sums.Of(thread), normed);
         d_weight.LeaveX(mine, normed);

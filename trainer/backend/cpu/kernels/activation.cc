@@ -1,31 +1,7 @@
-#include "trainer/backend/cpu/kernels/kernels.h"
-#include "trainer/backend/cpu/kernels/lanes.h"
-#include "trainer/backend/cpu/kernels/vector_math.h"
+#include "trainer/backend/cpu/kernels/activation.h"
 
 namespace gyre::cpu::GYRE_INSTRUCTION_SET {
 namespace {
-
-// Both activations are z sigmoid(u(z)), since (1 + tanh(u / 2)) / 2 = sigmoid(u). Exponent is
-// log2(e^-u).
-struct Silu {
-  static Floats Exponent(Floats z) { return -kLog2E * z; }
-  static Floats ArgumentSlope(Floats) { return Broadcast(1); }
-};
-struct GeluTanh {
-  static constexpr float kTwice = 1.5957691216f;  // 2 sqrt(2 / pi)
-  static constexpr float kCubic = 0.044715f;
-  static Floats Exponent(Floats z) {
-    return z * (-kLog2E * kTwice + -kLog2E * kTwice * kCubic * z * z);
-  }
-  static Floats ArgumentSlope(Floats z) { return kTwice + 3 * kTwice * kCubic * z * z; }
-};
-
-// e^-u, at most 2^126: its inverse is no denormal number either.
-template <typename A>
-Floats InverseExp(Floats z) {
-  const Floats x = A::Exponent(z);
-  return Exp2(x > 126.0f ? Broadcast(126) : x);
-}
 
 template <bool kFar, typename Lanes, typename Narrow>
 void Keep(Lanes lanes, Floats x, Narrow* p) {
@@ -42,9 +18,7 @@ template <typename A, bool kGated, bool kFar, typename Narrow>
     Narrow *kept_gate = kept + at, *kept_up = kept_gate + n;
     Narrow* out = activated + row * n;
     ForLanes(n, [=](int64_t i, auto lanes) {
-      const Floats z = Load(lanes, gate + i);
-      const Floats sigmoid = Inverse(1 + InverseExp<A>(z));
-      const Floats active = z * sigmoid;
+      const Floats z = Load(lanes, gate + i), active = Active<A>(z);
       Keep<kFar>(lanes, z, kept_gate + i);
       if constexpr (kGated) {
         const Floats u = Load(lanes, up + i);
@@ -70,11 +44,7 @@ template <typename A, bool kGated, typename Narrow>
     Narrow* out = activated + row * n;
     ForLanes(n, [=](int64_t i, auto lanes) {
       const Floats z = Load(lanes, gate + i), d = Load(lanes, d_out + i);
-      const Floats e = InverseExp<A>(z);
-      const Floats sigmoid = Inverse(1 + e);
-      const Floats rest = e * sigmoid;  // 1 - sigmoid, without cancellation
-      const Floats active = z * sigmoid;
-      const Floats slope = sigmoid + active * rest * A::ArgumentSlope(z);
+      const auto [active, slope] = ActiveAndSlope<A>(z);
       if constexpr (kGated) {
         const Floats u = Load(lanes, up + i);
         Store(lanes, d * u * slope, d_gate + i);

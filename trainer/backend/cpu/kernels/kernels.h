@@ -118,6 +118,32 @@ struct TileProduct {
 /// next, and of each kTileDepth rows (or columns of a) after the other. Rows from `at` on of a
 /// matrix whose columns are a multiple of kTileStrip lie kTileStrip * at further.
 inline constexpr int kTileStrip = 32;
+
+/// gate_up (rows, width) = a b, where b is packed, with what its activation makes of it. rows, k
+/// and intermediate are multiples of kTileStrip.
+struct ActivatedProduct {
+  ActivatedRows activated;
+  int64_t k = 0;
+  const Bf16* a = nullptr;  // (rows, k)
+  const Bf16* b = nullptr;
+  Bf16* kept = nullptr;         // (rows, width): gate_up
+  Bf16* activations = nullptr;  // (rows, intermediate), packed as an a
+};
+/// d_activated (rows, intermediate) = a b, where b is packed, and what it makes of the gradients.
+/// `at` and `depth` are those of TileKernels' pack_rows, of the products that give gradients of
+/// weights.
+struct ActivatedGradient {
+  ActivatedRows activated;
+  int64_t k = 0;
+  const Bf16* a = nullptr;  // (rows, k)
+  const Bf16* b = nullptr;
+  const Bf16* kept = nullptr;  // (rows, width)
+  Bf16* d_gate_up = nullptr;   // (rows, width), packed as an a
+  int64_t at = 0, depth = 0;
+  Bf16* d_transposed = nullptr;  // (width, depth), packed as an a
+  Bf16* activations = nullptr;   // (depth, intermediate), packed as a b
+};
+
 struct TileKernels {
   bool available = false;
   /// Rows at .. at + rows - 1 of b (depth, columns) = x (rows, columns), whose rows lie `stride`
@@ -136,6 +162,8 @@ struct TileKernels {
                              Bf16* b) = nullptr;
   void (*multiply)(const TileProduct<float>& product) = nullptr;
   void (*multiply_to_narrow)(const TileProduct<Bf16>& product) = nullptr;
+  void (*activate)(const ActivatedProduct& product) = nullptr;
+  void (*activate_backward)(const ActivatedGradient& product) = nullptr;
 };
 
 /// Those whose results go into matrix products: Narrow is float or Bf16. Whatever is computed is
@@ -236,5 +264,6 @@ void AddFlat(Kernels* kernels);
 void AddProduct(Kernels* kernels);
 void AddTranspose(Kernels* kernels);
 void AddTiles(Kernels* kernels);
+void AddTileActivation(Kernels* kernels);
 }  // namespace gyre::cpu::GYRE_INSTRUCTION_SET
 #endif

@@ -19,6 +19,7 @@ Kernels Table() {
   AddProduct(&kernels);
   AddTranspose(&kernels);
   AddTiles(&kernels);
+  AddTileActivation(&kernels);
   return kernels;
 }
 
