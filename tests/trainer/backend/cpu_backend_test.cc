@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <thread>
 #include <cmath>
 #include <fstream>
 #include <vector>
@@ -47,8 +48,50 @@ TEST(ThreadPool, RunsEveryTaskOnEveryThreadOnce) {
   }
 }
 
+// The first thread waits in its first item until all others are done: others take the rest of its
+// part.
+TEST(ThreadPool, SharesEveryItemOnce) {
+  for (const int threads : {1, 2, 3, 8}) {
+    auto pool = cpu::ThreadPool::Create(threads);
+    ASSERT_TRUE(pool.ok()) << pool.status();
+    for (const int64_t count : {0, 1, 5, 100}) {
+      std::vector<std::atomic<int>> calls(static_cast<size_t>(count));
+      std::atomic<int64_t> done = 0;
+      (*pool)->Share(count, [&](int64_t i, int thread) {
+        ++calls[static_cast<size_t>(i)];
+        while (threads > 1 && thread == 0 && done < count - 1) std::this_thread::yield();
+        ++done;
+      });
+      for (const auto& call : calls) EXPECT_EQ(call, 1) << threads << ", " << count;
+    }
+  }
+}
+
 // Tasks about as long as a team spins, so that some fall asleep at every moment that there is: no
 // thread may miss a task.
+// Tasks about as long as a team spins, so that some fall asleep at every moment that there is: no
+// thread may miss a task.
+TEST(ThreadPool, SharesItemsOnceAlsoWithoutItsHelp) {
+  for (const int threads : {1, 2, 3, 8}) {
+    auto pool = cpu::ThreadPool::Create(threads);
+    ASSERT_TRUE(pool.ok());
+    for (const int64_t count : {0, 1, 5, 100}) {
+      std::vector<std::atomic<int>> calls(static_cast<size_t>(count));
+      std::atomic<bool> first_waits{true};
+      (*pool)->Share(count, [&](int64_t i, int thread) {
+        ++calls[static_cast<size_t>(i)];
+        // The first thread's part is done by others, who have no more of their own.
+        if (thread == 0 && threads > 1 && count == 100) {
+          while (first_waits) {
+          }
+        }
+        if (i == 99 / threads) first_waits = false;
+      });
+      for (const auto& call : calls) EXPECT_EQ(call, 1);
+    }
+  }
+}
+
 TEST(ThreadPool, WakesWhoSleeps) {
   auto pool = cpu::ThreadPool::Create(3);
   ASSERT_TRUE(pool.ok()) << pool.status();

@@ -4,7 +4,6 @@
 // works on which head.
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 
 #include "trainer/backend/cpu/device.h"
@@ -81,15 +80,11 @@ ScoreBlock Scores(const Attention& op, int head, const Block<Narrow>& block, flo
           .slope = op.alibi_slopes ? Data(op.alibi_slopes)[head] : 0};
 }
 
-/// Calls item(row, head, thread) for all of rows x heads, on whichever thread is free.
+/// Calls item(row, head, thread) for all of rows x heads, as ThreadPool::Share does.
 template <typename Item>
 void ForEachHead(Device& device, int rows, int heads, const Item& item) {
-  std::atomic<int64_t> next{0};
-  device.pool.Run([&](int thread) {
-    const int64_t count = int64_t{rows} * heads;
-    for (int64_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) {
-      item(static_cast<int>(i / heads), static_cast<int>(i % heads), thread);
-    }
+  device.pool.Share(int64_t{rows} * heads, [&](int64_t i, int thread) {
+    item(static_cast<int>(i / heads), static_cast<int>(i % heads), thread);
   });
 }
 

@@ -25,6 +25,7 @@ Range Split(Range whole, int parts, int part, int64_t grain) {
 Result<std::unique_ptr<ThreadPool>> ThreadPool::Create(int threads) {
   std::unique_ptr<ThreadPool> pool(new ThreadPool);
   try {
+    pool->taken_ = std::vector<Taken>(static_cast<size_t>(threads));
     for (int thread = 1; thread < threads; ++thread) {
       pool->threads_.emplace_back([pool = pool.get(), thread] { pool->Serve(thread); });
     }

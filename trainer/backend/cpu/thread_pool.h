@@ -44,6 +44,23 @@ class ThreadPool {
            &task);
   }
 
+  /// Calls item(i, thread) for each i of [0, count). A thread begins with its part of them as Split
+  /// has it, whose numbers its cache may have, and goes on with what others have left.
+  template <typename Item>
+  void Share(int64_t count, const Item& item) {
+    for (Taken& taken : taken_) taken.count.store(0, std::memory_order_relaxed);
+    Run([&](int thread) {
+      for (int of = 0; of < size(); ++of) {
+        const int whose = (thread + of) % size();
+        const Range part = Split({0, count}, size(), whose);
+        std::atomic<int64_t>& taken = taken_[static_cast<size_t>(whose)].count;
+        for (int64_t i = part.begin + taken++; i < part.end; i = part.begin + taken++) {
+          item(i, thread);
+        }
+      }
+    });
+  }
+
  private:
   using Function = void (*)(const void* context, int thread);
 
@@ -55,7 +72,13 @@ class ThreadPool {
   /// After a value has changed.
   void Wake();
 
+  // On a line of its own: how much of a thread's part is no longer to be had.
+  struct alignas(64) Taken {
+    std::atomic<int64_t> count{0};
+  };
+
   std::vector<std::thread> threads_;
+  std::vector<Taken> taken_;  // by thread
   Function function_ = nullptr;
   const void* context_ = nullptr;
   std::atomic<uint32_t> task_{0};  // counts; the last is kStop
