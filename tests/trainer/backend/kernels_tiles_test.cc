@@ -18,7 +18,7 @@ constexpr Sizes kSizes[] = {{1, 16, 32},
                             {45, 64, 64},
                             {100, 112, 160},
                             {40, 48, 544},
-                            // More columns than rows, in whole blocks: by columns.
+                            // By columns.
                             {32, 80, 64},
                             {64, 144, 544},
                             {96, 288, 416}};

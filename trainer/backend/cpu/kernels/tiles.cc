@@ -1,5 +1,5 @@
-// Products of Bf16 on tiles. The smaller one of a and b stays in the second cache while strips of
-// the other go by, each of which stays in the first one meanwhile.
+// Products of Bf16 on tiles. b stays in the second cache while strips of a go by, each of which
+// stays in the first one meanwhile; or the other way round, where b is large.
 
 #include "trainer/backend/cpu/kernels/tile_block.h"
 
@@ -129,7 +129,7 @@ void MultiplyBlock(const TileProduct<Out>& p, int64_t row, int64_t column, int64
 // So much of 32 rows of a and of 32 columns of b stays in the first cache.
 constexpr int64_t kNear = 256;
 
-// Where b is larger than a: strips of its columns go by, the next one of which is fetched.
+// Strips of b go by, the next one of which is fetched.
 template <typename Out>
 void MultiplyByColumns(const TileProduct<Out>& p, int64_t most) {
   const int64_t blocks = p.m / kTileStrip, b_depth = p.b_depth == 0 ? p.k : p.b_depth;
@@ -161,7 +161,7 @@ void MultiplyByColumns(const TileProduct<Out>& p, int64_t most) {
   }
 }
 
-// Where a is larger: strips of its rows go by.
+// Strips of a go by.
 template <typename Out>
 void MultiplyByRows(const TileProduct<Out>& p, int64_t most) {
   int configured = kTileStrip;
@@ -190,7 +190,9 @@ template <typename Out>
   // Sums that are rounded cannot be taken up again.
   const int64_t most = sizeof(Out) == sizeof(float) && p.k > kNear * 3 / 2 ? kNear : p.k;
   Configure(kTileStrip);
-  if (p.n > p.m && p.m % kTileStrip == 0) {
+  constexpr int64_t kFar = int64_t{1} << 19;  // so large a b does not stay in the second cache
+  const bool b_is_far = p.k > most || p.k * p.n > kFar;
+  if (b_is_far && p.n > p.m && p.m % kTileStrip == 0) {
     MultiplyByColumns(p, most);
   } else {
     MultiplyByRows(p, most);
