@@ -41,6 +41,9 @@ class Rest {
 [[gnu::always_inline]] inline Floats Sums(const float* sums, int row, int column) {
   return Load(Whole{}, sums + row * kTileStrip + column);
 }
+[[gnu::always_inline]] inline void Put(Halves x, Bf16* p) {
+  __builtin_memcpy(static_cast<void*>(p), &x, sizeof(x));
+}
 // Where row `row` of a block is in an a that is packed.
 [[gnu::always_inline]] inline int RowInTiles(int row) {
   return row / kLanes * kTileSize + row % kLanes * kTileDepth;
@@ -59,18 +62,19 @@ struct ActivatedBlock {
   Bf16 *kept_gate = nullptr, *kept_up = nullptr, *activations = nullptr;
   int64_t width = 0;
 
-  [[gnu::always_inline]] static void Keep(Floats x, Bf16* p) {
-    kFar ? Stream(Whole{}, x, p) : Store(Whole{}, x, p);
+  [[gnu::always_inline]] static void Keep(Halves x, Bf16* p) {
+    kFar ? _mm256_stream_si256(reinterpret_cast<__m256i*>(p), __builtin_bit_cast(__m256i, x))
+         : Put(x, p);
   }
   [[gnu::always_inline]] void Step(int row) const {
     for (int column = 0; column < kTileStrip; column += kLanes) {
       const int64_t to = row * width + column;
       const Halves z = Narrowed(Sums(sums->half[0], row, column));
-      Keep(Widened(z), kept_gate + to);
+      Keep(z, kept_gate + to);
       Floats active = Active<A>(Widened(z));
       if constexpr (kGated) {
         const Halves u = Narrowed(Sums(sums->half[1], row, column));
-        Keep(Widened(u), kept_up + to);
+        Keep(u, kept_up + to);
         active *= Widened(u);
       }
       Store(Whole{}, active, activations + RowInTiles(row) + column);
@@ -107,9 +111,6 @@ struct GradientBlock {
   }
   [[gnu::always_inline]] static Words Pair(Halves even, Halves odd) {
     return Extended(even) | (Extended(odd) << 16);
-  }
-  [[gnu::always_inline]] static void Put(Halves x, Bf16* p) {
-    __builtin_memcpy(static_cast<void*>(p), &x, sizeof(x));
   }
   [[gnu::always_inline]] void Step(int step) const {
     if (step >= kPairs) return Transpose(step - kPairs);
@@ -165,6 +166,22 @@ struct FarLines {
   return {a + row * k, 2 * k, kLanes * k, kTileDepth};
 }
 
+// Calls block(row, column) for all blocks: strips of b go by, or, where b stays in the second
+// cache, strips of a.
+template <typename Block>
+[[gnu::always_inline]] inline void ForBlocks(int64_t rows, int64_t columns, bool b_is_far,
+                                             const Block& block) {
+  if (b_is_far) {
+    for (int64_t column = 0; column < columns; column += kTileStrip) {
+      for (int64_t row = 0; row < rows; row += kTileStrip) block(row, column);
+    }
+  } else {
+    for (int64_t row = 0; row < rows; row += kTileStrip) {
+      for (int64_t column = 0; column < columns; column += kTileStrip) block(row, column);
+    }
+  }
+}
+
 template <typename A, bool kGated, bool kFar>
 [[gnu::flatten]] void Activate(const ActivatedProduct& p) {
   constexpr int kHalves = kGated ? 2 : 1;
@@ -172,25 +189,25 @@ template <typename A, bool kGated, bool kFar>
   BlockSums sums[2];
   Rest<ActivatedBlock<A, kGated, kFar> > rest(kHalves * p.k / kTileDepth);
   Configure(kTileStrip);
+  const bool b_is_far = BIsFar(p.k, width);
   int turn = 0;
-  for (int64_t column = 0; column < n; column += kTileStrip) {
-    for (int64_t row = 0; row < rows; row += kTileStrip, turn ^= 1) {
-      for (int half = 0; half < kHalves; ++half) {
-        const Bf16* const b = p.b + (half * n + column) * p.k;
-        FarRows next;
-        if (column + kTileStrip < n) next = ShareOfNext(b + kTileStrip * p.k, p.k, row, rows);
-        Start<2, 2>(nullptr, 0);
-        Accumulate<2, 2>(p.k, RowsOfA(p.a, row, p.k), b, [&] {
-          next.Fetch<false>();
-          rest.Some();
-        });
-        StoreTiles<2, 2>(sums[turn].half[half], kTileStrip);
-      }
-      Bf16* const kept = p.kept + row * width + column;
-      rest.Start(
-          {&sums[turn], kept, kept + n, p.activations + BlockInTiles(row, column, n), width});
+  ForBlocks(rows, n, b_is_far, [&](int64_t row, int64_t column) {
+    for (int half = 0; half < kHalves; ++half) {
+      const Bf16* const b = p.b + (half * n + column) * p.k;
+      FarRows next;
+      if (b_is_far && column + kTileStrip < n)
+        next = ShareOfNext(b + kTileStrip * p.k, p.k, row, rows);
+      Start<2, 2>(nullptr, 0);
+      Accumulate<2, 2>(p.k, RowsOfA(p.a, row, p.k), b, [&] {
+        next.Fetch<false>();
+        rest.Some();
+      });
+      StoreTiles<2, 2>(sums[turn].half[half], kTileStrip);
     }
-  }
+    Bf16* const kept = p.kept + row * width + column;
+    rest.Start({&sums[turn], kept, kept + n, p.activations + BlockInTiles(row, column, n), width});
+    turn ^= 1;
+  });
   for (int64_t i = 0; i < kHalves * p.k / kTileDepth; ++i) rest.Some();
   _tile_release();
 }
@@ -205,34 +222,33 @@ template <typename A, bool kGated>
   Rest<Block> rest(p.k / kTileDepth);
   Configure(kTileStrip);
   int turn = 0;
-  for (int64_t column = 0; column < n; column += kTileStrip) {
+  ForBlocks(rows, n, true, [&](int64_t row, int64_t column) {
     const Bf16* const b = p.b + column * p.k;
-    for (int64_t row = 0; row < rows; row += kTileStrip, turn ^= 1) {
-      const Bf16* const kept = p.kept + row * width + column;
-      FarLines lines{kept, kept + (kGated ? n : 0), width, kTileStrip};
-      FarRows next;
-      if (column + kTileStrip < n) next = ShareOfNext(b + kTileStrip * p.k, p.k, row, rows);
-      Start<2, 2>(nullptr, 0);
-      Accumulate<2, 2>(p.k, RowsOfA(p.a, row, p.k), b, [&] {
-        next.Fetch<false>();
-        lines.Fetch<kGated>();
-        rest.Some();
-      });
-      StoreTiles<2, 2>(sums[turn].half[0], kTileStrip);
-      Bf16* const d_gate = p.d_gate_up + BlockInTiles(row, column, width);
-      Bf16* const transposed = p.d_transposed + BlockInTiles(column, p.at + row, p.depth);
-      rest.Start({.sums = &sums[turn],
-                  .pairs = pairs,
-                  .gate = kept,
-                  .up = kept + (kGated ? n : 0),
-                  .width = width,
-                  .d_gate = d_gate,
-                  .d_up = d_gate + n * kTileStrip,
-                  .activations = p.activations + BlockInTiles(column, p.at + row, p.depth),
-                  .d_gate_transposed = transposed,
-                  .d_up_transposed = transposed + n * p.depth});
-    }
-  }
+    const Bf16* const kept = p.kept + row * width + column;
+    FarLines lines{kept, kept + (kGated ? n : 0), width, kTileStrip};
+    FarRows next;
+    if (column + kTileStrip < n) next = ShareOfNext(b + kTileStrip * p.k, p.k, row, rows);
+    Start<2, 2>(nullptr, 0);
+    Accumulate<2, 2>(p.k, RowsOfA(p.a, row, p.k), b, [&] {
+      next.Fetch<false>();
+      lines.Fetch<kGated>();
+      rest.Some();
+    });
+    StoreTiles<2, 2>(sums[turn].half[0], kTileStrip);
+    Bf16* const d_gate = p.d_gate_up + BlockInTiles(row, column, width);
+    Bf16* const transposed = p.d_transposed + BlockInTiles(column, p.at + row, p.depth);
+    rest.Start({.sums = &sums[turn],
+                .pairs = pairs,
+                .gate = kept,
+                .up = kept + (kGated ? n : 0),
+                .width = width,
+                .d_gate = d_gate,
+                .d_up = d_gate + n * kTileStrip,
+                .activations = p.activations + BlockInTiles(column, p.at + row, p.depth),
+                .d_gate_transposed = transposed,
+                .d_up_transposed = transposed + n * p.depth});
+    turn ^= 1;
+  });
   for (int64_t i = 0; i < p.k / kTileDepth; ++i) rest.Some();
   _tile_release();
 }

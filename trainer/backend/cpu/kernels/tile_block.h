@@ -86,6 +86,9 @@ struct FarRows {
     }
   }
 };
+// Whether a b of so many numbers does not stay in the second cache, beside what else is there.
+[[gnu::always_inline]] inline bool BIsFar(int64_t k, int64_t n) { return k * n > int64_t{1} << 19; }
+
 // Of a product of floats, kTileStrip columns.
 [[gnu::always_inline]] inline FarRows FarSums(const float* sums, int64_t stride, int64_t rows) {
   return {reinterpret_cast<const char*>(sums), 4 * stride, rows < kTileStrip ? rows : kTileStrip};

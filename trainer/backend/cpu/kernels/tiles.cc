@@ -190,8 +190,7 @@ template <typename Out>
   // Sums that are rounded cannot be taken up again.
   const int64_t most = sizeof(Out) == sizeof(float) && p.k > kNear * 3 / 2 ? kNear : p.k;
   Configure(kTileStrip);
-  constexpr int64_t kFar = int64_t{1} << 19;  // so large a b does not stay in the second cache
-  const bool b_is_far = p.k > most || p.k * p.n > kFar;
+  const bool b_is_far = p.k > most || BIsFar(p.k, p.n);
   if (b_is_far && p.n > p.m && p.m % kTileStrip == 0) {
     MultiplyByColumns(p, most);
   } else {
