@@ -19,6 +19,7 @@ struct Party {
   ProcessCommand command;
   std::unique_ptr<Contestant> process;
   ContestantResult result;
+  std::string failure;
   int steps_per_sample = 1;
 
   int quiet_samples() const {
@@ -84,6 +85,14 @@ Status StartParty(Party* party, const std::vector<ProcessCommand>& commands) {
   return OkStatus();
 }
 
+/// The others go on without one that has failed; without Gyre there is nothing to compare.
+Status GoOnWithout(Party* party, const Status& status) {
+  if (status.ok() || party->result.name == "gyre") return status;
+  party->failure = party->result.absent = status.message();
+  party->process.reset();
+  return OkStatus();
+}
+
 /// Of jobs as users start them, where gyre-trainer was built.
 Status StartJobs(const BenchCase& bench_case, const ComparisonOptions& options, double deadline,
                  ContestantResult* gyre) {
@@ -144,7 +153,7 @@ Status TakeSamples(std::vector<Party>* parties, const ComparisonOptions& options
       if (party.process == nullptr) continue;
       const int have = late ? static_cast<int>(party.result.samples.size()) : party.quiet_samples();
       if (have >= options.samples) continue;
-      GYRE_RETURN_IF_ERROR(TakeSample(&party, gate, deadline));
+      GYRE_RETURN_IF_ERROR(GoOnWithout(&party, TakeSample(&party, gate, deadline)));
     }
   }
   return OkStatus();
@@ -238,7 +247,7 @@ Result<CaseResult> Compare(const BenchCase& bench_case, const ComparisonOptions&
       const auto commands = party.command.words.empty()
                                 ? Commands(party.result.name, bench_case, options)
                                 : std::vector<ProcessCommand>{party.command};
-      GYRE_RETURN_IF_ERROR(StartParty(&party, commands));
+      GYRE_RETURN_IF_ERROR(GoOnWithout(&party, StartParty(&party, commands)));
     }
   }
   for (Party& party : parties) {
@@ -246,13 +255,16 @@ Result<CaseResult> Compare(const BenchCase& bench_case, const ComparisonOptions&
       GYRE_RETURN_IF_ERROR(StartJobs(bench_case, options, deadline, &party.result));
     }
     if (party.process != nullptr) {
-      GYRE_RETURN_IF_ERROR(FirstStep(&party, options.sample_seconds));
+      GYRE_RETURN_IF_ERROR(GoOnWithout(&party, FirstStep(&party, options.sample_seconds)));
     }
   }
   GYRE_RETURN_IF_ERROR(TakeSamples(&parties, options));
   CaseResult result{bench_case, {}, {}};
   for (Party& party : parties) {
     if (party.process != nullptr) party.result.peak_memory = party.process->PeakMemory();
+    if (!party.failure.empty()) {
+      result.faults.push_back(party.result.name + " has failed: " + party.failure);
+    }
     result.contestants.push_back(std::move(party.result));
   }
   CheckCase(&result);

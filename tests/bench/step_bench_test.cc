@@ -72,6 +72,24 @@ TEST(StepBench, NoCaseBeginsTooLate) {
       << *ReadFile(output);
 }
 
+// A PyTorch that says it is ready, and dies.
+TEST(StepBench, GoesOnWithoutOneThatDies) {
+  const auto scratch = ScratchFolder::Create(testing::TempDir(), "step-bench");
+  ASSERT_TRUE(scratch.ok());
+  const auto output = scratch->path() / "output", python = scratch->path() / "python";
+  ASSERT_TRUE(WriteFileAtomically(python, "#!/bin/sh\necho '{\"ready\": 1, \"parameters\": 1}'\n").ok());
+  std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+  EXPECT_EQ(
+      RunBench("--shape tiny --family gpt --precision float32 --only gyre pytorch --samples 1 "
+               "--starts 1 --sample-seconds 0 --no-gate --markdown --python " +
+                   python.string(),
+               output),
+      1);
+  const std::string text = *ReadFile(output);
+  EXPECT_NE(text.find("FAULT: pytorch has failed: "), std::string::npos) << text;
+  EXPECT_NE(text.find("| tiny gpt float32 | "), std::string::npos) << text;
+}
+
 TEST(StepBench, SaysThatPyTorchIsAbsent) {
   const auto scratch = ScratchFolder::Create(testing::TempDir(), "step-bench");
   ASSERT_TRUE(scratch.ok());
