@@ -14,6 +14,7 @@
 #include "base/machine.h"
 #include "worker/devices.h"
 #include "worker/lease_keeper.h"
+#include "worker/left_reports.h"
 #include "worker/processors.h"
 #include "worker/slot.h"
 #include "worker/trainer_process.h"
@@ -41,6 +42,12 @@ std::string Offer(const Registration& registration, const GpuReport& report) {
          memory + " GiB of memory: " + DescribeChoice(registration.devices, report);
 }
 
+// The name is part of the folder's, because a home may have several workers.
+std::filesystem::path SpoolFolder(const std::filesystem::path& home, std::string worker) {
+  std::replace(worker.begin(), worker.end(), '/', '@');
+  return home / "workers" / (worker + ".spool");
+}
+
 class Agent : public Worker, public LeaseHolder {
  public:
   Agent(const WorkerOptions& options, std::unique_ptr<CoordinatorClient> client,
@@ -56,6 +63,8 @@ class Agent : public Worker, public LeaseHolder {
     SlotOptions slot{.trainer = options.trainer,
                      .home = options.home,
                      .files = &files_,
+                     .spools = SpoolFolder(options.home, name_.name),
+                     .spool_bytes = options.spool_bytes,
                      .processors = std::move(processors),
                      .affinity = options.affinity,
                      .cpu_ranks = options.cpu_ranks,
@@ -72,7 +81,10 @@ class Agent : public Worker, public LeaseHolder {
     };
     for (int i = 0; i < registration.slots; ++i)
       slots_.push_back(std::make_unique<Slot>(slot, *client_));
+    left_ = std::make_unique<LeftReports>(
+        LeftReportsOptions{slot.spools, slot.spool_bytes, &files_, slot.on_unregistered}, *client_);
     keeper_ = std::make_unique<LeaseKeeper>(*client_, registration, *this, options.coordinator);
+    left_->Start();
     acquirer_ = std::jthread([this](std::stop_token stop) { AcquireLeases(std::move(stop)); });
   }
   ~Agent() override { Shutdown(Millis(0)); }
@@ -86,8 +98,11 @@ class Agent : public Worker, public LeaseHolder {
   std::vector<HeldLease> Held() override;
   void Obey(const LeaseDesire& desire) override;
   std::string Problem() override;
+  std::vector<LeftBehind> Left() override { return left_->Offer(); }
   Status OnRegistered(const Registered& registered) override {
-    return files_.SetStore(registered.store);
+    GYRE_RETURN_IF_ERROR(files_.SetStore(registered.store));
+    left_->Told(registered.left);
+    return OkStatus();
   }
 
   bool LookedForGpus();
@@ -109,13 +124,14 @@ class Agent : public Worker, public LeaseHolder {
   bool abandoned_ = false;               // guarded by mutex_, as the next two
   bool gpu_lost_ = false;                // what there is has to be looked for again
   std::string gone_;                     // which GPUs are not there any more, for people
+  std::unique_ptr<LeftReports> left_;
   std::unique_ptr<LeaseKeeper> keeper_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::jthread acquirer_;
 };
 
 std::vector<HeldLease> Agent::Held() {
-  std::vector<HeldLease> held;
+  std::vector<HeldLease> held = left_->Held();
   for (const auto& slot : slots_) {
     if (auto lease = slot->Held()) held.push_back(*lease);
   }
@@ -123,6 +139,7 @@ std::vector<HeldLease> Agent::Held() {
 }
 
 void Agent::Obey(const LeaseDesire& desire) {
+  left_->Obey(desire);
   for (const auto& slot : slots_) slot->Obey(desire);
 }
 
@@ -173,6 +190,9 @@ Capacity Agent::FreeCapacity() const {
 }
 
 std::string Agent::Problem() {
+  for (const auto& slot : slots_) {
+    if (std::string problem = slot->Problem(); !problem.empty()) return problem;
+  }
   const std::lock_guard lock(mutex_);
   return gone_.empty() ? files_.room().Problem() : gone_;
 }
@@ -247,6 +267,7 @@ void Agent::Shutdown(Millis deadline) {
   for (const auto& slot : slots_) slot->Abandon();
   keeper_->Stop();  // before the slots that it asks; they may still call it
   slots_.clear();
+  left_.reset();
 }
 
 void Agent::Abandon() {

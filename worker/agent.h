@@ -7,7 +7,8 @@
 // Threads: one renews leases and never does anything else (lease_keeper.h), one asks for jobs, and
 // each slot has one that follows its trainer (slot.h), with another for reports while there is an
 // attempt (uploader.h). Trainers outlive every failure of the coordinator: while it is away they go
-// on, and what they say waits.
+// on, and what they say waits on disk, from where also the next process of this worker delivers it
+// (left_reports.h).
 
 #include <filesystem>
 #include <memory>
@@ -43,6 +44,9 @@ struct WorkerOptions {
   /// In how many processes a job runs that needs no GPU: more than one is for tests of what jobs on
   /// several GPUs do.
   int cpu_ranks = 1;
+  /// What each attempt may keep on disk of its reports while the coordinator is away; then its
+  /// training waits.
+  int64_t spool_bytes = int64_t{256} << 20;
   Millis stop_grace{30000};  // a trainer told to stop that takes longer is killed
   Millis exit_grace{2000};   // as is one that has not exited this long after its input ended
 };
@@ -74,8 +78,8 @@ class Worker {
   virtual Status Wait(std::stop_token stop) = 0;
 
   /// Takes no more jobs, has running ones write a checkpoint and reports them as STOPPED, ends the
-  /// trainers. What has not ended within `deadline` is killed; the coordinator then finds out by
-  /// itself. Returns when no child is left.
+  /// trainers. What has not ended within `deadline` is killed, and what is not reported by then
+  /// stays on disk for the next process of this name. Returns when no child is left.
   virtual void Shutdown(Millis deadline) = 0;
 
   /// Ends a Shutdown that is under way at once. From any thread.

@@ -3,7 +3,6 @@
 #include <grpcpp/grpcpp.h>
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "gyre/v1/log_service.grpc.pb.h"
@@ -11,6 +10,7 @@
 #include "proto/channel.h"
 #include "proto/grpc_status.h"
 #include "proto/protocol.h"
+#include "worker/convert.h"
 
 namespace gyre {
 namespace {
@@ -22,24 +22,7 @@ constexpr int64_t kLeastBytesPerMilli = 64;  // of a line on which a large messa
 // A renewal must fail well within a lease so that there is time for another.
 constexpr Millis kHeartbeatDeadline{4000};
 
-void Write(const AttemptId& attempt, v1::AttemptRef* out) {
-  out->set_job_id(attempt.job_id);
-  out->set_attempt(attempt.number);
-  out->set_epoch(attempt.epoch);
-}
-
-AttemptId Read(const v1::AttemptRef& attempt) {
-  return {attempt.job_id(), attempt.attempt(), attempt.epoch()};
-}
-
-/// A trainer's last words and the names of files may be any bytes; as a text they have to be UTF-8,
-/// or the call is refused.
-std::string AsText(const std::string& bytes) {
-  using nlohmann::json;
-  return json::parse(json(bytes).dump(-1, ' ', false, json::error_handler_t::replace));
-}
-
-Desire Read(v1::Desire desire) {
+Desire DesireOf(v1::Desire desire) {
   switch (desire) {
     case v1::DESIRE_STOP:
       return Desire::kStop;
@@ -52,25 +35,11 @@ Desire Read(v1::Desire desire) {
   }
 }
 
-v1::Outcome Write(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kSucceeded:
-      return v1::OUTCOME_SUCCEEDED;
-    case Outcome::kFailed:
-      return v1::OUTCOME_FAILED;
-    case Outcome::kStopped:
-      return v1::OUTCOME_STOPPED;
-    case Outcome::kLost:
-      return v1::OUTCOME_LOST;
-  }
-  return v1::OUTCOME_UNSPECIFIED;
+LeaseDesire DesireOf(const v1::LeaseDesire& desire) {
+  return {Read(desire.attempt()), DesireOf(desire.desire()), desire.superseded().why()};
 }
 
-LeaseDesire Read(const v1::LeaseDesire& desire) {
-  return {Read(desire.attempt()), Read(desire.desire()), desire.superseded().why()};
-}
-
-Lease Read(const v1::Lease& lease) {
+Lease LeaseOf(const v1::Lease& lease) {
   return {.attempt = {lease.job_id(), lease.attempt(), lease.epoch()},
           .sweep = lease.sweep(),
           .variant = lease.variant(),
@@ -106,9 +75,9 @@ class GrpcCoordinatorClient : public CoordinatorClient {
     }
     for (const LeftBehind& left : registration.left) {
       auto* out = request.add_left();
-      Write(left.attempt, out->mutable_attempt());
+      ToProto(left.attempt, out->mutable_attempt());
       out->set_step(left.step);
-      if (left.outcome) out->set_outcome(Write(*left.outcome));
+      if (left.outcome) out->set_outcome(ToProto(*left.outcome));
     }
     v1::RegisterResponse response;
     GYRE_RETURN_IF_ERROR(
@@ -119,7 +88,7 @@ class GrpcCoordinatorClient : public CoordinatorClient {
                           response.store(),
                           response.epoch(),
                           {}};
-    for (const auto& desire : response.left()) registered.left.push_back(Read(desire));
+    for (const auto& desire : response.left()) registered.left.push_back(DesireOf(desire));
     return registered;
   }
 
@@ -137,7 +106,7 @@ class GrpcCoordinatorClient : public CoordinatorClient {
     GYRE_RETURN_IF_ERROR(
         Call(&v1::WorkerService::Stub::AcquireLease, request, &response, wait + kDeadline, stop));
     if (!response.has_lease()) return std::optional<Lease>();
-    return std::optional<Lease>(Read(response.lease()));
+    return std::optional<Lease>(LeaseOf(response.lease()));
   }
 
   Result<HeartbeatAnswer> Heartbeat(const std::vector<HeldLease>& held, const std::string& problem,
@@ -147,36 +116,25 @@ class GrpcCoordinatorClient : public CoordinatorClient {
     request.set_incarnation(incarnation_);
     for (const HeldLease& lease : held) {
       auto* out = request.add_held();
-      Write(lease.attempt, out->mutable_attempt());
+      ToProto(lease.attempt, out->mutable_attempt());
       out->mutable_progress()->set_step(lease.progress.step);
       out->mutable_progress()->set_tokens(lease.progress.tokens);
       out->mutable_progress()->set_tokens_per_second(lease.progress.tokens_per_second);
       out->mutable_progress()->set_loss(lease.progress.loss);
-      if (lease.outcome) out->set_outcome(Write(*lease.outcome));
+      if (lease.outcome) out->set_outcome(ToProto(*lease.outcome));
     }
     v1::HeartbeatResponse response;
     GYRE_RETURN_IF_ERROR(
         Call(&v1::WorkerService::Stub::Heartbeat, request, &response, kHeartbeatDeadline, stop));
     HeartbeatAnswer answer{.epoch = response.epoch()};
-    for (const auto& desire : response.desires()) answer.desires.push_back(Read(desire));
+    for (const auto& desire : response.desires()) answer.desires.push_back(DesireOf(desire));
     return answer;
   }
 
   Result<Millis> ReportPoints(const PointBatch& batch, std::stop_token stop) override {
     v1::ReportPointsRequest request;
-    Write(batch.attempt, request.mutable_attempt());
+    ToProto(batch, &request);
     request.set_incarnation(incarnation_);
-    request.set_sequence(batch.sequence);
-    request.set_fingerprint(batch.fingerprint);
-    for (const Point& point : batch.points) {
-      auto* out = request.add_points();
-      out->set_metric(point.metric);
-      out->set_step(point.step);
-      out->set_tokens(point.tokens);
-      out->set_value(point.value);
-    }
-    for (const StatisticsText& statistics : batch.statistics)
-      request.add_statistics(statistics.json);
     v1::ReportPointsResponse response;
     const auto bytes = static_cast<int64_t>(request.ByteSizeLong());
     GYRE_RETURN_IF_ERROR(CallAbout(batch.attempt, &v1::WorkerService::Stub::ReportPoints, request,
@@ -188,14 +146,8 @@ class GrpcCoordinatorClient : public CoordinatorClient {
   Result<std::vector<std::string>> ReportCheckpoint(const CheckpointReport& report,
                                                     std::stop_token stop) override {
     v1::ReportCheckpointRequest request;
-    Write(report.attempt, request.mutable_attempt());
+    ToProto(report, &request);
     request.set_incarnation(incarnation_);
-    request.set_step(report.checkpoint.step);
-    request.set_tokens(report.checkpoint.tokens);
-    request.set_hash(report.checkpoint.hash);
-    request.set_bytes(report.checkpoint.bytes);
-    request.set_weights_only(report.checkpoint.weights_only);
-    request.set_sequence(report.sequence);
     v1::ReportCheckpointResponse response;
     GYRE_RETURN_IF_ERROR(CallAbout(report.attempt, &v1::WorkerService::Stub::ReportCheckpoint,
                                    request, &response, kDeadline, stop));
@@ -205,20 +157,8 @@ class GrpcCoordinatorClient : public CoordinatorClient {
   Result<std::vector<std::string>> FinishAttempt(const AttemptEnd& end,
                                                  std::stop_token stop) override {
     v1::FinishAttemptRequest request;
-    Write(end.attempt, request.mutable_attempt());
+    ToProto(end, &request);
     request.set_incarnation(incarnation_);
-    request.set_outcome(Write(end.outcome));
-    request.set_last_sequence(end.last_sequence);
-    if (!end.error.ok()) {
-      request.set_error(AsText(end.error.message()));
-      request.set_error_code(std::string(StatusCodeName(end.error.code())));
-    }
-    request.set_step(end.step);
-    request.set_tokens(end.tokens);
-    if (end.diverged_at_step) request.set_diverged_at_step(*end.diverged_at_step);
-    request.set_peak_memory_bytes(end.peak_memory_bytes);
-    request.set_tokens_per_second(end.tokens_per_second);
-    request.set_fingerprint(end.fingerprint);
     v1::FinishAttemptResponse response;
     GYRE_RETURN_IF_ERROR(CallAbout(end.attempt, &v1::WorkerService::Stub::FinishAttempt, request,
                                    &response, kDeadline, stop));

@@ -74,12 +74,17 @@ Status JobFiles::SetStore(const std::string& store) {
   return OkStatus();
 }
 
-// What an earlier process of this worker has left: checkpoints of attempts that are over. What had
-// come of a transfer is gone on with.
+// What an earlier process of this worker has left: checkpoints of attempts that are over, but for
+// those that are still to be told of. What had come of a transfer is gone on with.
 void JobFiles::Sweep() {
-  std::error_code ignored;
-  fs::remove_all(copies_.root() / "objects", ignored);
+  std::error_code error;
   const std::lock_guard lock(mutex_);
+  std::vector<fs::path> objects;
+  for (fs::directory_iterator entry(copies_.root() / "objects", error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (!UsedLocked(entry->path().filename().string())) objects.push_back(entry->path());
+  }
+  for (const fs::path& object : objects) fs::remove_all(object, error);
   TrimDatasetsLocked(kKeptDatasetBytes);
 }
 
@@ -188,6 +193,13 @@ bool JobFiles::LinkPrepared(const ObjectRef& ref) {
 
 Status JobFiles::Send(const std::string& hash, std::stop_token stop) {
   return SendObject(*client_, {ObjectKind::kObject, hash}, copies_, {}, std::move(stop));
+}
+
+void JobFiles::Keep(int64_t job_id, const std::vector<std::string>& hashes) {
+  const std::lock_guard lock(mutex_);
+  JobUse& use = uses_[job_id];
+  ++use.attempts;
+  use.objects.insert(hashes.begin(), hashes.end());
 }
 
 void JobFiles::Wrote(int64_t job_id, const std::string& hash) {

@@ -55,6 +55,8 @@ class JobFiles {
   /// Deletes this worker's copies that the job has no more use for, and no other job has. Names
   /// that are no hashes are refused with a line in the log.
   void Delete(int64_t job_id, const std::vector<std::string>& hashes);
+  /// These checkpoints of an attempt of an earlier process are still needed; as a Fetch for Ended.
+  void Keep(int64_t job_id, const std::vector<std::string>& hashes);
   /// The attempt has ended; once for each Fetch. What a job that may go on has left is kept for a
   /// while.
   void Ended(int64_t job_id, bool may_go_on);

@@ -78,7 +78,9 @@ void LeaseKeeper::Refused(const Status& status) {
 }
 
 void LeaseKeeper::Register(const std::stop_token& stop) {
-  const Result<Registered> answer = client_.Register(registration_, stop);
+  Registration registration = registration_;
+  registration.left = holder_.Left();
+  const Result<Registered> answer = client_.Register(registration, stop);
   if (answer.ok()) {
     Answered();
     Speaks(answer->epoch);

@@ -26,6 +26,8 @@ class LeaseHolder {
   /// Every attempt from the answer that granted it to the one that acknowledges its outcome.
   virtual std::vector<HeldLease> Held() = 0;
   virtual void Obey(const LeaseDesire& desire) = 0;
+  /// What an earlier process has left to be delivered; OnRegistered has the answer.
+  virtual std::vector<LeftBehind> Left() = 0;
   /// What keeps it from working; empty = nothing.
   virtual std::string Problem() = 0;
   /// Registered. An error: it cannot work for this coordinator, and does not.

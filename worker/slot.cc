@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "base/machine.h"
+#include "worker/job_uploads.h"
 
 namespace gyre {
 namespace {
@@ -21,7 +22,7 @@ Slot::Slot(SlotOptions options, CoordinatorClient& client)
 Slot::~Slot() {
   const std::lock_guard lock(mutex_);
   closing_ = true;
-  AbandonLocked();
+  AbandonLocked(/*keep=*/true);
   changed_.notify_all();
 }
 
@@ -50,7 +51,12 @@ void Slot::LeaveDevice() {
 std::optional<HeldLease> Slot::Held() const {
   const std::lock_guard lock(mutex_);
   if (!lease_) return std::nullopt;
-  return HeldLease{lease_->attempt, progress_};
+  return HeldLease{lease_->attempt, progress_, outcome_};
+}
+
+std::string Slot::Problem() const {
+  const std::lock_guard lock(mutex_);
+  return uploader_ == nullptr ? "" : uploader_->Problem();
 }
 
 void Slot::Assign(Lease lease) {
@@ -58,6 +64,7 @@ void Slot::Assign(Lease lease) {
   lease.cpus = std::max(1, lease.cpus);
   lease_ = std::move(lease);
   progress_ = {};
+  outcome_.reset();
   stop_wanted_ = checkpoint_wanted_ = abandoned_ = trained_ = false;
   fetching_ = std::stop_source();
   changed_.notify_all();
@@ -74,7 +81,7 @@ void Slot::Obey(const LeaseDesire& desire) {
     case Desire::kDrop:
       LogWarning(ToString(desire.attempt) + ": not ours any more, dropping it" +
                  (desire.why.empty() ? "" : " (" + desire.why + ")"));
-      return AbandonLocked();
+      return AbandonLocked(/*keep=*/false);
     case Desire::kCheckpoint:
       if (training_ && !checkpoint_wanted_)
         checkpoint_wanted_ = trainer_->Say(kCheckpointCommand, Millis(0)).ok();
@@ -89,7 +96,7 @@ void Slot::StopAttempt() {
 
 void Slot::Abandon() {
   const std::lock_guard lock(mutex_);
-  AbandonLocked();
+  AbandonLocked(/*keep=*/true);
 }
 
 void Slot::StopLocked() {
@@ -100,11 +107,11 @@ void Slot::StopLocked() {
   if (training_) (void)trainer_->Say(kStopCommand, Millis(0));
 }
 
-void Slot::AbandonLocked() {
+void Slot::AbandonLocked(bool keep) {
   if (!lease_) return;
   abandoned_ = true;
   fetching_.request_stop();
-  if (uploader_ != nullptr) uploader_->Drop();
+  if (uploader_ != nullptr) keep ? uploader_->Leave() : uploader_->Drop();
   // Word that it is over may come before the answer to our own report of its end.
   if (!trained_) KillLocked();
 }
@@ -137,31 +144,26 @@ void Slot::Run() {
   EndTrainer();
 }
 
-UploaderOptions Slot::Uploads(int64_t job_id) {
-  JobFiles* const files = options_.files;
-  UploaderOptions uploads;
+UploaderOptions Slot::Uploads(const AttemptId& attempt) {
+  UploaderOptions uploads = UploadsOf(options_.files, attempt.job_id);
   uploads.on_unregistered = options_.on_unregistered;
-  uploads.on_obsolete = [files, job_id](const auto& hashes) { files->Delete(job_id, hashes); };
+  uploads.spool = std::make_shared<Spool>(options_.spools / SpoolFileName(attempt), attempt,
+                                          options_.spool_bytes);
   uploads.on_ended = [this] {
     const std::lock_guard lock(mutex_);
     fetching_.request_stop();
     if (training_) KillLocked();
   };
-  if (!files->sends()) return uploads;
-  uploads.send_object = [files](const std::string& hash, std::stop_token stop) {
-    return files->Send(hash, std::move(stop));
-  };
-  uploads.on_unsent = [files, job_id](const std::string& hash) { files->Delete(job_id, {hash}); };
   return uploads;
 }
 
 void Slot::RunAttempt(const Lease& lease) {
-  auto uploader = std::make_unique<Uploader>(lease.attempt, client_, Uploads(lease.attempt.job_id));
+  auto uploader = std::make_unique<Uploader>(lease.attempt, client_, Uploads(lease.attempt));
   Uploader* const reports = uploader.get();
   {
     const std::lock_guard lock(mutex_);
     uploader_ = std::move(uploader);
-    if (abandoned_) uploader_->Drop();
+    if (abandoned_) uploader_->Drop();  // it has said nothing
   }
   const auto log = std::make_shared<LogSender>(lease.attempt, client_);
   log_ = log;
@@ -169,6 +171,7 @@ void Slot::RunAttempt(const Lease& lease) {
   {
     const std::lock_guard lock(mutex_);
     trained_ = true;
+    outcome_ = end.outcome;
   }
   if (trainer_ != nullptr) {
     trainer_->DrainLog();
@@ -205,7 +208,8 @@ void Slot::RunAttempt(const Lease& lease) {
   }
   // Destroyed outside the lock: its thread may be waiting for it in on_ended.
   uploader.reset();
-  options_.files->Ended(lease.attempt.job_id, end.outcome != Outcome::kSucceeded);
+  options_.files->Ended(lease.attempt.job_id,
+                        /*may_go_on=*/end.outcome != Outcome::kSucceeded || !reported.ok());
 }
 
 AttemptEnd Slot::Train(const Lease& lease) {

@@ -37,6 +37,8 @@ struct SlotOptions {
   std::filesystem::path trainer;
   std::filesystem::path home;             // of logs
   JobFiles* files = nullptr;              // outlives the slot
+  std::filesystem::path spools;           // folder of what waits for a coordinator that is away
+  int64_t spool_bytes = 0;                // of each attempt
   std::vector<int> processors;            // that jobs get for their own; empty = none do
   std::string affinity;                   // whose jobs stay out of each other's way
   int cpu_ranks = 1;                      // see WorkerOptions
@@ -59,6 +61,8 @@ class Slot {
   /// Of the trainer that is at hand, whether it has a job or not; empty without one.
   std::string TrainerDevice() const;
   std::optional<HeldLease> Held() const;
+  /// What keeps its attempt from going on; empty = nothing.
+  std::string Problem() const;
 
   /// The slot must be free.
   void Assign(Lease lease);
@@ -68,14 +72,14 @@ class Slot {
   void StopAttempt();
   /// If it is free, ends its trainer, soon: that holds memory of its GPU even without a job.
   void LeaveDevice();
-  /// Kills the trainer, if it still has the job, and drops what is unsent: nothing more is reported
-  /// about the attempt.
+  /// Kills the trainer, if it still has the job: nothing more is reported about the attempt, and
+  /// what is unsent stays on disk for the next process.
   void Abandon();
 
  private:
   void Run();
   void RunAttempt(const Lease& lease);
-  UploaderOptions Uploads(int64_t job_id);
+  UploaderOptions Uploads(const AttemptId& attempt);
   AttemptEnd Train(const Lease& lease);
   AttemptEnd NotFetched(const Lease& lease, Status why) const;
   Status Prepare(const Lease& lease);
@@ -95,7 +99,7 @@ class Slot {
   void EndTrainer();
   void KillLocked();
   void StopLocked();
-  void AbandonLocked();
+  void AbandonLocked(bool keep);
 
   const SlotOptions options_;
   CoordinatorClient& client_;
@@ -110,6 +114,7 @@ class Slot {
   std::condition_variable changed_;
   std::optional<Lease> lease_;  // guarded by mutex_, as all below
   Progress progress_;
+  std::optional<Outcome> outcome_;  // of an attempt that has ended, until that is reported
   std::unique_ptr<Uploader> uploader_;
   std::unique_ptr<TrainerProcess> trainer_;
   std::string trainer_device_;

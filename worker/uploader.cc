@@ -8,30 +8,52 @@
 namespace gyre {
 namespace {
 
-// Sending again may help.
-bool IsPassing(const Status& status) {
-  switch (status.code()) {
-    case StatusCode::kUnavailable:
-    case StatusCode::kDeadlineExceeded:
-    case StatusCode::kResourceExhausted:
-    case StatusCode::kCancelled:
-    case StatusCode::kNotFound:
-      return true;
-    default:
-      return false;
-  }
-}
+constexpr Millis kLookForRoom{500};  // while the disk is full, or the spool
 
 }  // namespace
 
 Uploader::Uploader(AttemptId attempt, CoordinatorClient& client, UploaderOptions options)
-    : attempt_(attempt),
+    : attempt_(std::move(attempt)),
       client_(client),
       options_(std::move(options)),
-      carrier_([this] { CarryCheckpoints(); }),
-      thread_([this] { Run(); }) {}
+      has_end_(options_.spool != nullptr && options_.spool->summary().outcome) {
+  if (options_.spool != nullptr) {
+    sequence_ = options_.spool->summary().last_sequence;
+    spooling_ = options_.spool->HasUnread();
+  }
+  carrier_ = std::jthread([this] { CarryCheckpoints(); });
+  sender_ = std::jthread([this] { SendReports(); });
+  maker_ = std::jthread([this] { MakeReports(); });
+}
 
-Uploader::~Uploader() { Drop(); }
+Uploader::~Uploader() {
+  Leave();
+  maker_ = std::jthread();
+  sender_ = std::jthread();
+  carrier_ = std::jthread();
+  if (options_.spool == nullptr) return;
+  if (keeps_spool_) {
+    KeepTheRest();
+  } else {
+    options_.spool->Remove();
+  }
+}
+
+// What was not on disk yet; nobody else is there any more.
+void Uploader::KeepTheRest() {
+  std::vector<Report> reports;
+  if (!spooling_) {
+    for (const CheckpointReport& report : reports_) reports.emplace_back(report);
+    if (current_ != nullptr && !IsCarried(*current_)) reports.push_back(*current_);
+  }
+  while (!waiting_.empty()) reports.push_back(TakeReport());
+  for (const Report& report : reports) {
+    if (const Status kept = options_.spool->Append(report); !kept.ok()) {
+      return LogWarning(ToString(attempt_) + ": what it had to report is lost (" + kept.message() +
+                        ")");
+    }
+  }
+}
 
 void Uploader::SetFingerprint(std::string fingerprint) {
   const std::lock_guard lock(mutex_);
@@ -69,10 +91,10 @@ void Uploader::Push(Item item) {
 }
 
 Status Uploader::Finish(AttemptEnd end) {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   end.attempt = attempt_;
   if (ended_.ok()) {
-    Push(end);
+    if (!has_end_) Push(end);
     changed_.wait(lock, [&] { return finished_ || !ended_.ok(); });
     if (finished_) return OkStatus();
   }
@@ -81,17 +103,22 @@ Status Uploader::Finish(AttemptEnd end) {
   if (why.code() == StatusCode::kFailedPrecondition || why.code() == StatusCode::kCancelled)
     return why;
   // Refused for good. Its threads return, so that this one may send in their place.
-  thread_.join();
+  maker_.join();
+  sender_.join();
   carrier_.join();
   end.outcome = Outcome::kFailed;
   end.error = why;
+  end.last_sequence = acknowledged_;
   return SendEnd(end);
 }
 
-void Uploader::Drop() {
+void Uploader::EndHere(bool keep) {
   stop_.request_stop();
   const std::lock_guard lock(mutex_);
-  if (ended_.ok() && !finished_) ended_ = Cancelled("dropped");
+  if (ended_.ok() && !finished_) {
+    ended_ = Cancelled(keep ? "left for the next process" : "dropped");
+    keeps_spool_ = keep;
+  }
   changed_.notify_all();
 }
 
@@ -99,12 +126,19 @@ void Uploader::EndEarly(Status why) {
   {
     const std::lock_guard lock(mutex_);
     if (ended_.ok()) ended_ = std::move(why);
-    waiting_.clear();
-    waiting_bytes_ = 0;
-    reports_.clear();
+    if (!keeps_spool_) {
+      waiting_.clear();
+      waiting_bytes_ = 0;
+      reports_.clear();
+    }
     changed_.notify_all();
   }
   if (options_.on_ended) options_.on_ended();
+}
+
+std::string Uploader::Problem() const {
+  const std::lock_guard lock(mutex_);
+  return blocked_;
 }
 
 size_t Uploader::BatchInFront() const {
@@ -133,156 +167,76 @@ PointBatch Uploader::TakeBatch(size_t items) {
   return batch;
 }
 
-// Until there is something to send now. False: it is over.
-bool Uploader::WaitForWork(std::unique_lock<std::mutex>& lock) {
-  changed_.wait(lock, [&] { return !waiting_.empty() || !ended_.ok(); });
+// Until there is something to report now, and somebody to take it. False: it is over.
+bool Uploader::WaitForWork(Lock& lock) {
+  const auto is_over = [&] { return finished_ || !ended_.ok(); };
+  changed_.wait(lock, [&] { return !waiting_.empty() || is_over(); });
   changed_.wait_for(lock, options_.batch_wait, [&] {
     const size_t items = BatchInFront();
-    return !ended_.ok() || items >= options_.batch_points || items < waiting_.size();
+    return is_over() || items >= options_.batch_points || items < waiting_.size();
   });
-  return ended_.ok();
+  // While one is on its way, points gather for the next.
+  changed_.wait(lock,
+                [&] { return is_over() || (!writing_ && (spooling_ || current_ == nullptr)); });
+  return !is_over();
 }
 
-void Uploader::Run() {
+// What is in front, as it will be sent.
+Report Uploader::TakeReport() {
+  if (const size_t items = BatchInFront(); items > 0) {
+    PointBatch batch = TakeBatch(items);
+    batch.sequence = ++sequence_;
+    if (batch.sequence == 1) batch.fingerprint = fingerprint_;
+    return batch;
+  }
+  Item item = std::move(waiting_.front());
+  waiting_bytes_ -= BytesOf(item);
+  waiting_.pop_front();
+  if (auto* checkpoint = std::get_if<Checkpoint>(&item)) {
+    return CheckpointReport{attempt_, std::move(*checkpoint), sequence_};
+  }
+  AttemptEnd end = std::get<AttemptEnd>(std::move(item));
+  end.last_sequence = sequence_;
+  return end;
+}
+
+void Uploader::MakeReports() {
   while (true) {
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     if (!WaitForWork(lock)) return;
-    PointBatch batch;
-    std::optional<Item> other;
-    if (const size_t items = BatchInFront(); items > 0) {
-      batch = TakeBatch(items);
-    } else {
-      other = std::move(waiting_.front());
-      waiting_bytes_ -= BytesOf(*other);
-      waiting_.pop_front();
-    }
+    Report report = TakeReport();
     changed_.notify_all();
     lock.unlock();
-
-    if (!other) {
-      if (Status status = SendBatch(std::move(batch)); !status.ok())
-        return EndEarly(status.WithContext("the coordinator refused a report"));
-    } else if (auto* checkpoint = std::get_if<Checkpoint>(&*other)) {
-      lock.lock();
-      reports_.push_back({attempt_, std::move(*checkpoint), sequence_});
-      changed_.notify_all();
-    } else {
-      if (!AwaitCarried()) return;
-      const Status status = SendEnd(std::get<AttemptEnd>(*other));
-      if (!status.ok()) return EndEarly(status.WithContext("the coordinator refused a report"));
-      lock.lock();
-      finished_ = true;
-      changed_.notify_all();
-      return;
-    }
+    const bool is_end = std::holds_alternative<AttemptEnd>(report);
+    if (!HandOn(std::move(report)) || is_end) return;
   }
 }
 
-// Every checkpoint so far is answered, or given up. False: it is over.
-bool Uploader::AwaitCarried() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return reports_.empty() || !ended_.ok(); });
-  return ended_.ok();
-}
-
-void Uploader::CarryCheckpoints() {
+// To the thread that sends, or to the spool.
+bool Uploader::HandOn(Report report) {
+  Lock lock(mutex_);
   while (true) {
-    CheckpointReport report;
-    std::vector<CheckpointReport> overtaken;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return !reports_.empty() || finished_ || !ended_.ok(); });
-      if (reports_.empty() || !ended_.ok()) return;
-      // What has to be sent is sent only if it is still the newest.
-      while (options_.send_object && reports_.size() > 1) {
-        overtaken.push_back(std::move(reports_.front()));
-        reports_.pop_front();
-      }
-      report = reports_.front();
+    changed_.wait(lock, [&] { return !writing_ || !ended_.ok(); });
+    if (!ended_.ok()) return false;
+    if (!spooling_) {
+      current_ = std::make_shared<const Report>(std::move(report));
+      changed_.notify_all();
+      return true;
     }
-    for (const CheckpointReport& old : overtaken) Unsent(old.checkpoint);
-    const Status status = Carry(report);
-    if (!status.ok()) return EndEarly(status);
-    const std::lock_guard lock(mutex_);
-    // A newer one stands behind it, or nothing; it may have been dropped with all the others.
-    if (!reports_.empty()) reports_.pop_front();
+    writing_ = true;
+    lock.unlock();
+    const Status kept = options_.spool->Append(report);
+    lock.lock();
+    writing_ = false;
     changed_.notify_all();
-  }
-}
-
-Status Uploader::Carry(const CheckpointReport& report) {
-  std::vector<std::string> obsolete;
-  const auto tell = [&] {
-    return SendUntilAnswered([&]() -> Status {
-      GYRE_ASSIGN_OR_RETURN(obsolete, client_.ReportCheckpoint(report, stop_.get_token()));
-      return OkStatus();
-    });
-  };
-  Status lost;
-  Status told = tell();
-  // Not there: it is sent, and may yet be deleted as another job's before the report comes.
-  for (int tries = 0; told.code() == StatusCode::kDataLoss && tries < 3; ++tries) {
-    if (!options_.send_object) break;
-    lost = options_.send_object(report.checkpoint.hash, stop_.get_token());
-    if (lost.code() == StatusCode::kCancelled) return lost;
-    if (!lost.ok()) break;
-    told = tell();
-  }
-  if (told.ok()) Obsolete(obsolete);
-  if (told.code() != StatusCode::kDataLoss)
-    return told.WithContext("the coordinator refused a report");
-  const std::string what =
-      "the checkpoint of step " + std::to_string(report.checkpoint.step) +
-      " cannot be given to the coordinator: " + (lost.ok() ? told : lost).message();
-  // Not DATA_LOSS: that would be the checkpoint that the attempt began with.
-  if (report.checkpoint.weights_only) return Internal(what);
-  LogWarning(ToString(attempt_) + ": " + what + "; training goes on");
-  Unsent(report.checkpoint);
-  return OkStatus();
-}
-
-void Uploader::Unsent(const Checkpoint& checkpoint) const {
-  if (options_.send_object && options_.on_unsent) options_.on_unsent(checkpoint.hash);
-}
-
-Status Uploader::SendBatch(PointBatch batch) {
-  batch.sequence = sequence_ + 1;
-  if (batch.sequence == 1) {
-    const std::lock_guard lock(mutex_);
-    batch.fingerprint = fingerprint_;
-  }
-  GYRE_RETURN_IF_ERROR(
-      SendUntilAnswered([&] { return client_.ReportPoints(batch, stop_.get_token()).status(); }));
-  ++sequence_;
-  return OkStatus();
-}
-
-void Uploader::Obsolete(const std::vector<std::string>& hashes) const {
-  if (!hashes.empty() && options_.on_obsolete) options_.on_obsolete(hashes);
-}
-
-Status Uploader::SendEnd(AttemptEnd end) {
-  end.last_sequence = sequence_;
-  std::vector<std::string> obsolete;
-  GYRE_RETURN_IF_ERROR(SendUntilAnswered([&]() -> Status {
-    GYRE_ASSIGN_OR_RETURN(obsolete, client_.FinishAttempt(end, stop_.get_token()));
-    return OkStatus();
-  }));
-  Obsolete(obsolete);
-  return OkStatus();
-}
-
-Status Uploader::SendUntilAnswered(const std::function<Status()>& send) {
-  const std::stop_token stop = stop_.get_token();
-  Backoff backoff;
-  while (true) {
-    const Status status = send();
-    if (stop.stop_requested() && !status.ok()) return Cancelled("dropped");
-    if (!IsPassing(status)) return status;
-    if (status.code() == StatusCode::kNotFound && options_.on_unregistered)
-      options_.on_unregistered();
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, stop, backoff.Next(), [] { return false; });
+    if (!kept.ok() && blocked_.empty()) {
+      LogWarning(kept.message() + "; training waits until the coordinator takes its reports");
+    }
+    blocked_ = kept.ok() ? "" : kept.message() + "; training waits until reports are taken";
+    if (kept.ok()) return true;
+    // A disk may have room again; a spool has once the coordinator is back.
+    changed_.wait_for(lock, kLookForRoom, [&] { return !ended_.ok() || !spooling_; });
+    if (!spooling_) blocked_.clear();
   }
 }
 

@@ -2,8 +2,11 @@
 
 // Carries what one attempt has to say to the coordinator, in order: points and statistics in
 // numbered batches, checkpoints, the outcome. Each is sent again until it is answered, through any
-// absence of the coordinator. Memory is bounded: when it is full, AddPoint waits, the trainer's
-// pipe fills, and training waits with it.
+// absence of the coordinator. When it does not answer, all of that goes to a spool on disk
+// (spool.h) and from there, until everything is answered; a process that ends meanwhile leaves the
+// spool, and the next one of this worker delivers it. Memory is bounded, and so is the spool: when
+// both are full, AddPoint waits, the trainer's pipe fills, and training waits with it, which
+// Problem() says. Between two batches it waits as long as the coordinator asks it to.
 //
 // A checkpoint is reported once the points before it are in, and from then on in the background:
 // where its object has to be sent first, points overtake it, and it is dropped unsent when a newer
@@ -15,12 +18,14 @@
 // unsent is dropped) or refuses a message for good (our bug: the attempt fails with that error), or
 // by Drop(); `on_ended` is called then.
 //
-// Threads: AddPoint, AddStatistics, AddCheckpoint and Finish from one, Drop from any; what it calls
-// comes from two of its own.
+// Threads: AddPoint, AddStatistics, AddCheckpoint and Finish from one, Drop, Leave and Problem from
+// any; what it calls comes from three of its own: one makes reports, one sends them, one sees to
+// checkpoints.
 
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <stop_token>
 #include <thread>
@@ -28,6 +33,7 @@
 
 #include "worker/backoff.h"
 #include "worker/coordinator_client.h"
+#include "worker/spool.h"
 
 namespace gyre {
 
@@ -43,6 +49,9 @@ struct UploaderOptions {
   /// Gives the coordinator the object of that hash; absent = it sees what is written here.
   std::function<Status(const std::string&, std::stop_token)> send_object;
   std::function<void(const std::string&)> on_unsent;  // such an object will not be sent
+  /// Where reports wait for a coordinator that is away; null = in memory alone. With unread ones of
+  /// an earlier process, those go first.
+  std::shared_ptr<Spool> spool;
 };
 
 class Uploader {
@@ -62,25 +71,45 @@ class Uploader {
   bool AddCheckpoint(Checkpoint checkpoint);
 
   /// Sends what is left, then the outcome, and waits for the answer: OK when it is acknowledged.
-  /// FAILED_PRECONDITION: not ours any more. CANCELLED: dropped. After a refusal the outcome goes
-  /// out as FAILED with the refusal's words.
+  /// FAILED_PRECONDITION: not ours any more. CANCELLED: dropped, or left. After a refusal the
+  /// outcome goes out as FAILED with the refusal's words. An outcome that the spool has already
+  /// stands.
   Status Finish(AttemptEnd end);
 
-  void Drop();
+  /// Nothing more is said, now or later.
+  void Drop() { EndHere(/*keep=*/false); }
+  /// Nothing more is said by this process; what is on disk stays there for the next one.
+  void Leave() { EndHere(/*keep=*/true); }
+
+  /// What keeps reports, and training, from going on; empty = nothing.
+  std::string Problem() const;
 
  private:
   using Item = std::variant<Point, StatisticsText, Checkpoint, AttemptEnd>;
+  using Lock = std::unique_lock<std::mutex>;
 
-  void Run();
-  bool WaitForWork(std::unique_lock<std::mutex>& lock);
+  // uploader.cc: from items to reports.
+  void MakeReports();
+  bool WaitForWork(Lock& lock);
+  Report TakeReport();
+  bool HandOn(Report report);
+  void KeepTheRest();
+  void EndHere(bool keep);
+
+  // uploader_send.cc: reports to the coordinator.
+  void SendReports();
+  std::shared_ptr<const Report> AwaitReport();
+  Status Deliver(const Report& report);
+  bool IsCarried(const Report& report) const;
+  void GoneAway();
   void CarryCheckpoints();
   Status Carry(const CheckpointReport& report);
   bool AwaitCarried();
   static size_t BytesOf(const Item& item);
   size_t BatchInFront() const;
   PointBatch TakeBatch(size_t items);
-  Status SendBatch(PointBatch batch);
-  Status SendEnd(AttemptEnd end);
+  Status SendBatch(const PointBatch& batch);
+  Status SendEnd(const AttemptEnd& end);
   void Unsent(const Checkpoint& checkpoint) const;
   void Obsolete(const std::vector<std::string>& hashes) const;
   Status SendUntilAnswered(const std::function<Status()>& send);
@@ -91,19 +120,29 @@ class Uploader {
   const AttemptId attempt_;
   CoordinatorClient& client_;
   const UploaderOptions options_;
-  int64_t sequence_ = 0;   // of the last batch that is acknowledged; its own thread's
-  std::stop_source stop_;  // of every call
+  const bool has_end_;    // the spool that an earlier process has left tells the outcome
+  int64_t sequence_ = 0;  // of the last batch that was made; its own thread's
+  // Of the thread that sends.
+  int64_t acknowledged_ = 0;  // batches up to this one
+  Millis next_batch_{0};      // not before
+  std::stop_source stop_;     // of every call
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Item> waiting_;  // guarded by mutex_, as all below
   size_t waiting_bytes_ = 0;
-  std::deque<CheckpointReport> reports_;  // the first may be on its way
+  std::shared_ptr<const Report> current_;  // on its way
+  std::deque<CheckpointReport> reports_;   // the first may be on its way
+  bool spooling_ = false;                  // reports go to the spool and come from there
+  bool writing_ = false;                   // somebody works on the spool, without the lock
+  bool keeps_spool_ = false;               // for the next process
+  std::string blocked_;                    // why the spool takes no more
   std::string fingerprint_;
   bool finished_ = false;  // the outcome is acknowledged
   Status ended_;           // why it ended early; OK = it has not
-  std::jthread carrier_;   // these two last: they use all of the above
-  std::jthread thread_;
+  std::jthread carrier_;   // these three last: they use all of the above
+  std::jthread sender_;
+  std::jthread maker_;
 };
 
 }  // namespace gyre

@@ -310,6 +310,77 @@ TEST_F(AgentTest, NothingIsLostOrDoubledThroughAnAbsenceOfTheCoordinator) {
   EXPECT_EQ(record.end->last_sequence, static_cast<int64_t>(record.batches.size()));
 }
 
+// It4innovations/hyperqueue#249, skypilot-org/skypilot#6133: the worker ends, too, while its
+// coordinator is away.
+TEST_F(AgentTest, TheNextProcessOfAWorkerDeliversWhatHasFinished) {
+  coordinator_.Offer(1, R"(["points:2500", "checkpoint", "done"])");
+  coordinator_.Offer(2, R"(["points:3", "checkpoint", "deaf"])");
+  options_.slots = 2;
+  options_.name = "w";
+  for (const char* call : {"ReportPoints", "ReportCheckpoint", "FinishAttempt"}) {
+    coordinator_.Fail(call, Unavailable("no connection"), 100000);
+  }
+  Start();
+  ASSERT_TRUE(coordinator_.AwaitHeld([](const std::vector<HeldLease>& held) {
+    return held.size() == 2 && (held[0].outcome || held[1].outcome);
+  }));
+  worker_->Shutdown(Millis(0));
+  worker_.reset();
+  for (const char* call : {"ReportPoints", "ReportCheckpoint", "FinishAttempt"}) {
+    coordinator_.Recover(call);
+  }
+  Start();
+  ASSERT_TRUE(coordinator_.AwaitEnd(1) && coordinator_.AwaitEnd(2));
+  const auto first = coordinator_.Get(1), second = coordinator_.Get(2);
+  EXPECT_EQ(first.Steps().size(), 2500u);
+  EXPECT_EQ(first.checkpoints.size(), 1u);
+  EXPECT_EQ(first.end->outcome, Outcome::kSucceeded);
+  EXPECT_EQ(first.end->last_sequence, static_cast<int64_t>(first.batches.size()));
+  EXPECT_THAT(second.Steps(), ElementsAre(1, 2, 3));
+  EXPECT_EQ(second.checkpoints.size(), 1u);  // from which the next attempt goes on
+  EXPECT_EQ(second.end->outcome, Outcome::kLost);
+  coordinator_.Offer(3, R"(["done"])");
+  ASSERT_TRUE(coordinator_.AwaitEnd(3));
+  worker_->Shutdown(kDeadline);
+  EXPECT_TRUE(std::filesystem::is_empty(options_.home / "workers" / "w.spool"));
+}
+
+// snakemake/snakemake-executor-plugin-slurm#109: a job that was queued again and started anew runs
+// twice.
+TEST_F(AgentTest, WhatTheCoordinatorHasGivenToOthersIsDroppedAtTheFirstWord) {
+  coordinator_.Fail("ReportPoints", Unavailable("no connection"), 100000);
+  options_.name = "w";
+  coordinator_.Offer(1, R"(["points:30", "wait"])");
+  Start();
+  ASSERT_TRUE(coordinator_.AwaitCalls("ReportPoints", 3));
+  worker_->Shutdown(Millis(0));
+  worker_.reset();
+  EXPECT_FALSE(std::filesystem::is_empty(options_.home / "workers" / "w.spool"));
+  coordinator_.Recover("ReportPoints");
+  coordinator_.Wish({1, 1}, Desire::kDrop);
+  Start();
+  coordinator_.Offer(2, R"(["done"])");
+  ASSERT_TRUE(coordinator_.AwaitEnd(2));
+  worker_->Shutdown(kDeadline);
+  EXPECT_TRUE(coordinator_.Get(1).batches.empty());
+  EXPECT_TRUE(std::filesystem::is_empty(options_.home / "workers" / "w.spool"));
+}
+
+TEST_F(AgentTest, AFullSpoolIsAProblemThatHeartbeatsTell) {
+  options_.spool_bytes = 10000;
+  coordinator_.Fail("ReportPoints", Unavailable("the disk is full"), 100000);
+  coordinator_.Offer(1, R"(["points:40000", "done"])");
+  Start();
+  ASSERT_TRUE(coordinator_.AwaitProblem([](const std::string& problem) {
+    return problem.find("training waits") != std::string::npos;
+  }));
+  coordinator_.Recover("ReportPoints");
+  ASSERT_TRUE(coordinator_.AwaitEnd(1));
+  EXPECT_EQ(coordinator_.Get(1).Steps().size(), 40000u);
+  EXPECT_TRUE(
+      coordinator_.AwaitProblem([](const std::string& problem) { return problem.empty(); }));
+}
+
 TEST_F(AgentTest, AWorkerThatIsNotKnownRegistersAgain) {
   for (const char* call : {"AcquireLease", "Heartbeat", "ReportPoints", "FinishAttempt"}) {
     coordinator_.Fail(call, NotFound("no such worker"));

@@ -53,6 +53,14 @@ class FakeCoordinator {
       failures_[call].insert(failures_[call].end(), static_cast<size_t>(times), std::move(status));
     });
   }
+  /// From now on calls of that name are heard.
+  void Recover(const std::string& call) {
+    Change([&] { failures_.erase(call); });
+  }
+  /// How long ReportPoints asks to wait before the next batch.
+  void SetPause(Millis pause) {
+    Change([&] { pause_ = pause; });
+  }
   /// The next call of that name is heard, and its answer is lost.
   void LoseAnswer(const std::string& call) {
     Change([&] { ++lost_[call]; });
@@ -136,6 +144,7 @@ class FakeCoordinator {
   std::vector<std::string> obsolete_;
   Registration registration_;
   std::string problem_, store_;
+  Millis pause_{0};
 };
 
 class FakeClient : public CoordinatorClient {
@@ -144,7 +153,14 @@ class FakeClient : public CoordinatorClient {
 
   Result<Registered> Register(const Registration& registration, std::stop_token) override {
     GYRE_RETURN_IF_ERROR(Hear("Register", [&] { c_.registration_ = registration; }));
-    return Registered{1, Millis(20), Millis(1000), c_.store_, "epoch", {}};
+    Registered registered{1, Millis(20), Millis(1000), c_.store_, "epoch", {}};
+    const std::lock_guard lock(c_.mutex_);
+    for (const LeftBehind& left : registration.left) {
+      const auto desire = c_.desires_.find(left.attempt);
+      registered.left.push_back(
+          {left.attempt, desire == c_.desires_.end() ? Desire::kContinue : desire->second, "over"});
+    }
+    return registered;
   }
 
   Result<std::optional<Lease>> AcquireLease(const Capacity& capacity, Millis wait,
@@ -186,11 +202,13 @@ class FakeClient : public CoordinatorClient {
   }
 
   Result<Millis> ReportPoints(const PointBatch& batch, std::stop_token) override {
+    Millis pause{0};
     GYRE_RETURN_IF_ERROR(Hear("ReportPoints", [&] {
       auto& batches = c_.records_[batch.attempt.job_id].batches;
       if (batch.sequence == static_cast<int64_t>(batches.size()) + 1) batches.push_back(batch);
+      pause = c_.pause_;
     }));
-    return Millis(0);
+    return pause;
   }
 
   Result<std::vector<std::string>> ReportCheckpoint(const CheckpointReport& report,
