@@ -115,7 +115,9 @@ Status Coordinator::CarryOut(const Moment& at, Decisions* decisions) {
                               at));
   }
   do {
-    *decisions = Decide(View(), at.now);
+    const SchedulerView view = View(at);
+    *decisions = Decide(view, at.now);
+    if (!view.offers.empty()) reservation_ = decisions->reservation;
     for (const EndedLease& lease : decisions->suspected) {
       GYRE_RETURN_IF_ERROR(Suspect(*state_.FindJob(lease.job), at));
     }
@@ -136,34 +138,6 @@ Status Coordinator::CarryOut(const Moment& at, Decisions* decisions) {
     for (const int64_t offer : decisions->unanswered) offers_.at(offer).settled = true;
   } while (decisions->ChangesLeases());
   return OkStatus();
-}
-
-SchedulerView Coordinator::View() {
-  SchedulerView view;
-  for (const auto& [id, sweep] : state_.sweeps()) {
-    if (sweep.ready.empty() && sweep.delayed.empty()) continue;
-    view.queues.push_back({id, sweep.record.priority, sweep.record.intent, sweep.record.resources,
-                           &sweep.ready, &sweep.delayed});
-  }
-  for (const int64_t id : state_.live()) {
-    const JobEntry& job = *state_.FindJob(id);
-    const int64_t timeout_ms = state_.FindSweep(job.record.sweep_id)->record.timeout_ms;
-    LeaseView lease{
-        .job = id, .attempt = job.live->record.number, .expires_at = job.live->expires_at};
-    lease.lost_at = job.live->lost_at;
-    if (timeout_ms > 0 && !job.live->timed_out) {
-      lease.times_out_at = job.live->leased_at + Millis(timeout_ms - job.record.ran_ms);
-    }
-    view.leases.push_back(lease);
-  }
-  for (const auto& [id, worker] : state_.workers()) {
-    if (!worker.record.gone) view.workers.push_back({id, worker.silent_at});
-  }
-  for (const auto& [id, offer] : offers_) {
-    if (offer.settled) continue;
-    view.offers.push_back(ViewOf(id, offer));
-  }
-  return view;
 }
 
 void Coordinator::SettleOffers(bool committed) {

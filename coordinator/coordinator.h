@@ -132,9 +132,10 @@ class Coordinator {
                   Decisions* decisions);
   Status Abandon(const Status& status, const Moment& at);
   Status CarryOut(const Moment& at, Decisions* decisions);
-  SchedulerView View();
 
   // placement.cc
+  SchedulerView View(const Moment& at);
+  LeaseView ViewOf(const JobEntry& job, const Moment& at);
   OfferView ViewOf(int64_t id, const Offer& offer);
   int64_t MemoryLeft(const WorkerEntry& worker, const std::string& device);
   void SettleOffers(bool committed);
@@ -156,7 +157,7 @@ class Coordinator {
   static AttemptEnding Lost(std::string why);
   Status EndAttempt(JobEntry& job, const AttemptEnding& ending, const Moment& at);
   Status AfterAttempt(JobEntry& job, const EndedAttempt& ended, bool timed_out, const Moment& at);
-  static Strikes StrikesOf(const JobEntry& job);
+  Result<Strikes> StrikesOf(const JobEntry& job);
   std::string MemoryNumbers(const AttemptRecord& attempt);
   Status PauseIfAllFailAlike(SweepEntry& sweep, const JobEntry& failed, const Moment& at);
   Status GrantJob(int64_t offer, int64_t job_id, const Moment& at);
@@ -213,8 +214,7 @@ class Coordinator {
   // inspect_job.cc
   WaitingFacts WaitingFactsOf(const JobEntry& job, const Moment& at);
   std::string WhyItRuns(const JobEntry& job, const Moment& at);
-  int JobsAhead(const JobEntry& job);
-  std::string WhyNotAgain(const JobEntry& job, const std::vector<AttemptReply>& attempts);
+  Result<std::string> WhyNotAgain(const JobEntry& job, const std::vector<AttemptReply>& attempts);
 
   // inspect.cc
   SweepReply Describe(const SweepEntry& sweep, bool with_jobs);
@@ -229,6 +229,7 @@ class Coordinator {
   State state_;
   std::map<int64_t, Offer> offers_;  // by id, which is by age
   std::set<std::string> replaced_incarnations_;
+  std::optional<Reservation> reservation_;  // as the scheduler last said
   int64_t last_event_id_ = 0;
   // Of this transaction.
   std::vector<RunningJobReply> progress_;

@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "coordinator/devices.h"
-#include "coordinator/scheduler.h"
 #include "trainer/model/memory_estimate.h"
 
 namespace gyre {
@@ -24,7 +23,8 @@ int64_t MostMemory(const WorkerRecord& worker) {
   return std::max(GpuMemoryOf(worker), on_cpu ? worker.memory_bytes : 0);
 }
 
-/// What the worker would offer if nothing ran on it.
+}  // namespace
+
 OfferView WholeOffer(const WorkerRecord& worker) {
   return {.worker = worker.id,
           .slots = worker.slots,
@@ -33,8 +33,6 @@ OfferView WholeOffer(const WorkerRecord& worker) {
           .gpus = GpusOf(worker),
           .gpu_memory_bytes = GpuMemoryOf(worker)};
 }
-
-}  // namespace
 
 std::string WhyNoneFits(const Resources& needs, const std::vector<const WorkerRecord*>& workers) {
   int cpus = 0, gpus = 0, active = 0;

@@ -5,10 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/scheduler.h"
 #include "coordinator/store/records.h"
 #include "sweeps/spec/sweep_spec.h"
 
 namespace gyre {
+
+/// What the worker would offer if nothing ran on it.
+OfferView WholeOffer(const WorkerRecord& worker);
 
 /// Why no worker can ever take a job with these needs, as the workers are now; empty if one could
 /// once it is free. "no worker is connected", "a job needs 8 cpus, and the largest worker has 2".

@@ -57,6 +57,13 @@ std::string WhyItWaits(const WaitingFacts& facts) {
     return "it failed before, and is tried again in " + InWords(facts.pause_left);
   }
   std::string why;
+  if (!facts.reserved_on.empty()) {
+    return facts.reserved_on + " keeps a place for it, " +
+           (facts.reserved_in ? "in about " + InWords(*facts.reserved_in)
+                              : std::string("until what runs there has ended")) +
+           ": nothing has room for it now, and what would delay it does not start there" +
+           Problems(facts.problems);
+  }
   if (facts.busy >= facts.slots) {
     why = facts.slots == 1 ? "the only slot is busy"
                            : "all " + std::to_string(facts.slots) + " slots are busy";
@@ -68,6 +75,9 @@ std::string WhyItWaits(const WaitingFacts& facts) {
   why += facts.ahead == 0 ? "; it is next"
                           : "; " + Count(facts.ahead, "job") +
                                 (facts.ahead == 1 ? " goes" : " go") + " before it";
+  for (const std::string& node : facts.avoided) {
+    why += "; it failed or was lost on " + node + " before, and goes there only if no other can";
+  }
   return why + Problems(facts.problems);
 }
 

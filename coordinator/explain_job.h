@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct WaitingFacts {
   Millis pause_left{0};                // after a failure
   std::string unfit;                   // why no worker can take it (explain.h); empty = one can
   int ahead = 0;                       // jobs that start before it
+  std::string reserved_on;             // the worker that keeps a place for it; empty = none does
+  std::optional<Millis> reserved_in;   // until then; absent = not known
+  std::set<std::string> avoided;       // nodes that it goes to only where there is no other
   int slots = 0, busy = 0;             // of the workers that are connected
   std::map<std::string, int> running;  // jobs that hold those slots, by sweep
   std::map<std::string, std::string> problems;  // what keeps workers from working, by name

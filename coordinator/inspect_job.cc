@@ -5,6 +5,7 @@
 
 #include "coordinator/coordinator.h"
 #include "coordinator/explain.h"
+#include "coordinator/fair_share.h"
 
 namespace gyre {
 namespace {
@@ -25,6 +26,9 @@ AttemptReply ToReply(const PastAttempt& past) {
   if (!HasEnded(past.record.state)) reply.suspected_at = past.record.suspected_at.value_or("");
   return reply;
 }
+
+// Nobody counts further.
+constexpr int kMostAhead = 10'000;
 
 std::string AsAttempt(const AttemptReply& next) {
   const std::string attempt = "attempt " + std::to_string(next.number);
@@ -63,7 +67,7 @@ Result<JobReply> Coordinator::GetJob(int64_t id, const Moment& at) {
                       .error = job->record.error,
                       .diverged_at_step = job->record.diverged_at_step};
     if (!reply.attempts.empty()) facts.last = reply.attempts.back();
-    facts.why_not_again = WhyNotAgain(*job, reply.attempts);
+    GYRE_ASSIGN_OR_RETURN(facts.why_not_again, WhyNotAgain(*job, reply.attempts));
     reply.why = WhyItEnded(facts);
     reply.next = WhatToDoAfter(facts);
   }
@@ -84,14 +88,14 @@ std::string Coordinator::WhyItRuns(const JobEntry& job, const Moment& at) {
                : "it runs: step " + std::to_string(live.progress.step);
 }
 
-std::string Coordinator::WhyNotAgain(const JobEntry& job,
-                                     const std::vector<AttemptReply>& attempts) {
+Result<std::string> Coordinator::WhyNotAgain(const JobEntry& job,
+                                             const std::vector<AttemptReply>& attempts) {
   const SweepRecord& sweep = state_.FindSweep(job.record.sweep_id)->record;
-  if (job.record.state != JobState::kFailed || attempts.empty()) return "";
+  if (job.record.state != JobState::kFailed || attempts.empty()) return std::string();
   const AttemptReply& last = attempts.back();
   const EndedAttempt ended{job.record.id, last.number, last.state, last.error_code, last.error};
-  return DecideRetry(ended, StrikesOf(job), sweep.retry_attempts, Millis(sweep.retry_backoff_ms))
-      .why_not;
+  GYRE_ASSIGN_OR_RETURN(const Strikes strikes, StrikesOf(job));
+  return DecideRetry(ended, strikes, sweep.retry_attempts, Millis(sweep.retry_backoff_ms)).why_not;
 }
 
 WaitingFacts Coordinator::WaitingFactsOf(const JobEntry& job, const Moment& at) {
@@ -117,22 +121,19 @@ WaitingFacts Coordinator::WaitingFactsOf(const JobEntry& job, const Moment& at) 
   for (const int64_t id : state_.live()) {
     ++facts.running[state_.FindSweep(state_.FindJob(id)->record.sweep_id)->record.name];
   }
-  facts.ahead = JobsAhead(job);
-  return facts;
-}
-
-// In the scheduler's order: by priority, then by age of the sweep, then by id.
-int Coordinator::JobsAhead(const JobEntry& job) {
-  const SweepEntry& own = *state_.FindSweep(job.record.sweep_id);
-  int64_t ahead = std::distance(own.ready.begin(), own.ready.lower_bound(job.record.id));
-  for (const auto& [id, sweep] : state_.sweeps()) {
-    if (sweep.record.intent != SweepIntent::kActive || id == own.record.id) continue;
-    const bool first = sweep.record.priority != own.record.priority
-                           ? sweep.record.priority > own.record.priority
-                           : id < own.record.id;
-    if (first) ahead += static_cast<int64_t>(sweep.ready.size());
+  facts.ahead = JobsAhead(View(at), at.now, job.record.id, kMostAhead);
+  if (reservation_ && reservation_->job == job.record.id) {
+    facts.reserved_on = state_.FindWorker(reservation_->worker)->record.name;
+    if (reservation_->starts_at) {
+      facts.reserved_in = std::max(*reservation_->starts_at - at.now, Millis(0));
+    }
   }
-  return static_cast<int>(ahead);
+  if (const auto avoided = sweep.avoided.find(job.record.id); avoided != sweep.avoided.end()) {
+    for (const int64_t worker : avoided->second) {
+      facts.avoided.insert(NodeOf(state_.FindWorker(worker)->record.name));
+    }
+  }
+  return facts;
 }
 
 Status Coordinator::CheckLogWriter(const AttemptRef& attempt) {

@@ -245,6 +245,7 @@ Result<int> Coordinator::Revive(JobEntry& job, const Moment& at) {
   }
   job.record.failures = job.record.losses = job.record.memory_failures = 0;
   job.record.ran_ms = 0;
+  job.record.forgiven = job.record.attempt;
   job.record.paused = false;
   GYRE_RETURN_IF_ERROR(MoveJob(job, JobStep::kRevive, "", Millis(0), at));
   return WithFollowers(job);

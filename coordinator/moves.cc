@@ -1,6 +1,7 @@
 // The changes that every call is made of: jobs and attempts move by their state machines, each move
 // with its row, its event, and the rows that follow it.
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -50,6 +51,12 @@ const char* EventOf(AttemptStep step) {
 
 // So many jobs that failed alike, and none that succeeded: what is wrong is wrong with all of them.
 constexpr int kAlikeFailures = 3;
+
+// Rows; 0 where a config does not say.
+int MicroBatchOf(const Json& config) {
+  const Json::json_pointer place("/train/micro_batch");
+  return config.contains(place) && config.at(place).is_number() ? config.at(place).get<int>() : 0;
+}
 
 std::string Gib(int64_t bytes) {
   char text[32];
@@ -143,6 +150,11 @@ Status Coordinator::EndAttempt(JobEntry& job, const AttemptEnding& ending, const
     ++job.record.failures;
   }
   if (ending.step == AttemptStep::kLose && ending.is_strike) ++job.record.losses;
+  const bool counts = ending.step == AttemptStep::kFail || ending.is_strike;
+  const WorkerEntry* worker = state_.FindWorker(attempt.worker_id);
+  if (counts && worker != nullptr && IsStrikeOfNode(attempt.state, cause)) {
+    state_.AddStrike(job, *worker);
+  }
   const EndedAttempt ended{job.record.id, attempt.number, attempt.state, ending.code,
                            attempt.error};
   const bool timed_out = job.live->timed_out;
@@ -155,6 +167,7 @@ Status Coordinator::AfterAttempt(JobEntry& job, const EndedAttempt& ended, bool 
   SweepEntry& entry = *state_.FindSweep(job.record.sweep_id);
   const SweepRecord& sweep = entry.record;
   if (ended.state == AttemptState::kSucceeded) {
+    entry.longest_run = std::max(entry.longest_run, Millis(job.record.ran_ms));
     return MoveJob(job, JobStep::kSucceed, "", Millis(0), at);
   }
   if (job.record.cancel_requested) return MoveJob(job, JobStep::kCancel, "", Millis(0), at);
@@ -164,15 +177,22 @@ Status Coordinator::AfterAttempt(JobEntry& job, const EndedAttempt& ended, bool 
                                  at));
     return PauseIfAllFailAlike(entry, job, at);
   }
+  GYRE_ASSIGN_OR_RETURN(const Strikes strikes, StrikesOf(job));
   const RetryDecision retry =
-      DecideRetry(ended, StrikesOf(job), sweep.retry_attempts, Millis(sweep.retry_backoff_ms));
+      DecideRetry(ended, strikes, sweep.retry_attempts, Millis(sweep.retry_backoff_ms));
   if (retry.again) return MoveJob(job, JobStep::kRequeue, "", retry.pause, at);
   GYRE_RETURN_IF_ERROR(MoveJob(job, JobStep::kFail, retry.error, Millis(0), at));
   return PauseIfAllFailAlike(entry, job, at);
 }
 
-Strikes Coordinator::StrikesOf(const JobEntry& job) {
-  return {job.record.failures, job.record.memory_failures, job.record.losses};
+Result<Strikes> Coordinator::StrikesOf(const JobEntry& job) {
+  Strikes strikes{job.record.failures, job.record.memory_failures, job.record.losses};
+  if (strikes.memory_failures >= kMemoryFailuresUntilSmaller) {
+    GYRE_ASSIGN_OR_RETURN(const LeaseDetails details, store_->DetailsOf(job.record.id));
+    const Json config = Json::parse(details.config, nullptr, false);
+    strikes.can_be_smaller = MicroBatchOf(config) > 1;
+  }
+  return strikes;
 }
 
 // The trainer's own word, or what the system counted; and what there was.
@@ -251,7 +271,11 @@ Status Coordinator::GrantJob(int64_t offer_id, int64_t job_id, const Moment& at)
 
   GYRE_RETURN_IF_ERROR(MoveJob(job, JobStep::kLease, "", Millis(0), at));
   GYRE_RETURN_IF_ERROR(store_->Insert(attempt));
+  Json config = Json::parse(details.config, nullptr, false);
+  const int rows = SmallerMicroBatch(MicroBatchOf(config), job.record.memory_failures);
+  if (rows > 0) config["train"]["micro_batch"] = rows;
   Json about = {{"worker", worker.record.name}};
+  if (rows > 0) about["micro_batch"] = rows;
   if (checkpoint) about["resumed_from_step"] = checkpoint->step;
   GYRE_RETURN_IF_ERROR(Note("attempt_leased",
                             {.job = &job,
@@ -261,7 +285,7 @@ Status Coordinator::GrantJob(int64_t offer_id, int64_t job_id, const Moment& at)
                             at));
 
   const Json trainer_job = {
-      {"config", Json::parse(details.config, nullptr, false)},
+      {"config", std::move(config)},
       {"seed", job.record.seed},
       {"key", details.key},
       {"datasets",
@@ -282,6 +306,7 @@ Status Coordinator::GrantJob(int64_t offer_id, int64_t job_id, const Moment& at)
                            .epoch = epoch_};
   offer.settled = true;
   state_.SetLive(job, std::move(live));
+  state_.MarkServed(*state_.FindSweep(job.record.sweep_id));
   return OkStatus();
 }
 

@@ -23,7 +23,7 @@ RetryDecision AfterFailure(const EndedAttempt& ended, const Strikes& strikes, in
       return {.again = true, .pause = Jittered(kDiskFullPause, ended.job, ended.number)};
     case FailureCause::kMemory:
       count = strikes.memory_failures;
-      limit = std::min(tries, kMemoryLimit);
+      limit = std::min(tries, strikes.can_be_smaller ? kMemoryLimit : kMemoryLimit - 1);
       if (count >= limit) {
         return {.error = ended.error,
                 .why_not = "it ran out of memory " + Times(count) +
@@ -68,6 +68,16 @@ Millis Jittered(Millis longest, int64_t job, int attempt) {
   const Random random(static_cast<uint64_t>(job), "retry");
   return Millis(static_cast<int64_t>(
       random.Below(static_cast<uint64_t>(longest.count()) + 1, static_cast<uint64_t>(attempt), 0)));
+}
+
+bool IsStrikeOfNode(AttemptState state, FailureCause cause) {
+  if (state == AttemptState::kLost) return true;
+  return state == AttemptState::kFailed && cause != FailureCause::kBadInput &&
+         cause != FailureCause::kDiskFull;
+}
+
+int SmallerMicroBatch(int rows, int memory_failures) {
+  return rows > 1 && memory_failures >= kMemoryFailuresUntilSmaller ? rows / 2 : 0;
 }
 
 RetryDecision DecideRetry(const EndedAttempt& ended, const Strikes& strikes, int retry_attempts,

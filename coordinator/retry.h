@@ -6,10 +6,13 @@
 // Causes are told apart, each with its own count:
 //   a failure        up to retry.attempts
 //   bad input        never again: the same job would be as wrong the next time
-//   want of memory   at most one more time (others may have gone), and never more than
-//                    retry.attempts
+//   want of memory   once more as it is (others may have gone), then once with half the
+//                    micro-batch, and never more than retry.attempts
 //   a full disk      no strike: the worker takes no work until it heals
 //   a loss           up to kLossLimit in a row without a new checkpoint
+//   stopped          no strike: the worker was preempted, or somebody paused the job
+// Failures and losses also count against the node they happened on (state.h): a job goes elsewhere
+// after the second, if there is anywhere.
 // A pause is drawn between nothing and the backoff (full jitter), so that jobs that failed together
 // do not come back together; it is a function of the job and the attempt, so that a restart and a
 // replay come to the same.
@@ -25,7 +28,9 @@ namespace gyre {
 
 /// Losses in a row without a new checkpoint that a job survives are one fewer than this.
 inline constexpr int kLossLimit = 5;
-inline constexpr int kMemoryLimit = 2;
+inline constexpr int kMemoryLimit = 3;
+/// From so many failures for want of memory on, a job trains with fewer rows at a time.
+inline constexpr int kMemoryFailuresUntilSmaller = 2;
 inline constexpr Millis kLongestBackoff{300'000};
 inline constexpr Millis kDiskFullPause{30'000};
 
@@ -35,11 +40,19 @@ enum class FailureCause { kError, kBadInput, kMemory, kDiskFull };
 /// the message says so, else want of memory.
 FailureCause CauseOf(std::string_view code, std::string_view error);
 
+/// Whether an attempt that ended so speaks against the node that it ran on.
+bool IsStrikeOfNode(AttemptState state, FailureCause cause);
+
+/// The micro-batch of the next attempt, of a job whose own is `rows`: half as many after enough
+/// failures for want of memory. 0 = as the job says.
+int SmallerMicroBatch(int rows, int memory_failures);
+
 /// What counts, after the attempt was counted.
 struct Strikes {
-  int failures = 0;         // of the trainer, for any other cause
-  int memory_failures = 0;  // for want of memory
-  int losses = 0;           // in a row without a new checkpoint
+  int failures = 0;            // of the trainer, for any other cause
+  int memory_failures = 0;     // for want of memory
+  int losses = 0;              // in a row without a new checkpoint
+  bool can_be_smaller = true;  // its micro-batch has more than one row
 };
 
 /// An attempt that FAILED, was LOST or STOPPED.

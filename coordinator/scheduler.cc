@@ -1,7 +1,10 @@
 #include "coordinator/scheduler.h"
 
 #include <algorithm>
-#include <numeric>
+#include <utility>
+
+#include "coordinator/fair_share.h"
+#include "coordinator/reservation.h"
 
 namespace gyre {
 namespace {
@@ -38,76 +41,77 @@ void DecideWorkers(const SchedulerView& view, Millis now, Decisions* decisions) 
   }
 }
 
-/// The jobs of one sweep that may start now, in order of id.
-class RunnableJobs {
- public:
-  RunnableJobs(const QueueView& queue, Millis now) : queue_(queue), ready_(queue.ready->begin()) {
-    for (const auto& [job, not_before] : *queue.delayed) {
-      if (not_before <= now) due_.push_back(job);
-    }
-  }
-
-  std::optional<int64_t> Take() {
-    const bool has_ready = ready_ != queue_.ready->end();
-    const bool has_due = next_due_ < due_.size();
-    if (!has_ready && !has_due) return std::nullopt;
-    if (has_due && (!has_ready || due_[next_due_] < *ready_)) return due_[next_due_++];
-    return *ready_++;
-  }
-
- private:
-  const QueueView& queue_;
-  std::set<int64_t>::const_iterator ready_;
-  std::vector<int64_t> due_;
-  size_t next_due_ = 0;
+/// What one round of handing out comes to.
+struct Round {
+  std::vector<Grant> grants;
+  std::optional<Reservation> reservation;
+  std::vector<int64_t> unanswered;
+  std::optional<Millis> next;
+  std::optional<int64_t> first_without_room;  // job
 };
 
-void DecideGrants(const SchedulerView& view, Millis now, Decisions* decisions) {
-  std::vector<const QueueView*> queues;
-  for (const QueueView& queue : view.queues) {
-    if (queue.intent == SweepIntent::kActive) queues.push_back(&queue);
-  }
-  std::sort(queues.begin(), queues.end(), [](const QueueView* a, const QueueView* b) {
-    return a->priority != b->priority ? a->priority > b->priority : a->sweep < b->sweep;
-  });
-
-  const auto is_gone = [&](int64_t worker) {
-    return std::find(decisions->gone.begin(), decisions->gone.end(), worker) !=
-           decisions->gone.end();
-  };
-  std::vector<size_t> order(view.offers.size());  // GPUs before processors
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_partition(order.begin(), order.end(),
-                        [&](size_t i) { return view.offers[i].on_gpu; });
-  std::vector<bool> taken(view.offers.size(), false);
-  for (const QueueView* queue : queues) {
-    RunnableJobs jobs(*queue, now);
-    for (const size_t i : order) {
-      if (taken[i] || !Fits(queue->needs, view.offers[i]) || is_gone(view.offers[i].worker))
-        continue;
-      const std::optional<int64_t> job = jobs.Take();
-      if (!job) break;
-      taken[i] = true;
-      decisions->grants.push_back({view.offers[i].offer, *job});
+/// `reserved` is the job that a place is kept for. Of those that come up and find no room, the one
+/// that should be next to have one is of the highest priority, and of the sweep served least
+/// lately.
+Round HandOut(const SchedulerView& view, Millis now, const std::vector<int64_t>& gone,
+              std::optional<int64_t> reserved) {
+  Round round;
+  OpenOffers offers(view, now, gone);
+  FairOrder order(view, now, reserved);
+  const QueueView* blocked = nullptr;
+  while (!offers.empty()) {
+    RunnableQueue* queue = order.First();
+    if (queue == nullptr) break;
+    const QueueView& sweep = queue->view();
+    const std::optional<int64_t> job = queue->Job();
+    if (!job) {
+      order.Drop();
+      continue;
     }
-  }
-
-  bool waiting = false;
-  for (size_t i = 0; i < view.offers.size(); ++i) {
-    if (taken[i]) continue;
-    if (view.offers[i].ends_at <= now) {
-      decisions->unanswered.push_back(view.offers[i].offer);
+    if (const auto offer = offers.Take(sweep, *job)) {
+      round.grants.push_back({*offer, *job});
+      order.Served();
+      continue;
+    }
+    const bool particular = sweep.avoided != nullptr && sweep.avoided->contains(*job);
+    if (job == reserved) {
+      offers.Reserve(sweep, *job);
+    } else if (!particular && offers.CouldEver(sweep, *job)) {
+      const bool first = blocked == nullptr ||
+                         (sweep.priority == blocked->priority && sweep.served < blocked->served);
+      if (first) blocked = &sweep;
+      if (first) round.first_without_room = job;
+    }
+    if (particular && job != reserved) {
+      queue->Skip();  // those behind it are not
     } else {
-      waiting = true;
-      WakeAt(view.offers[i].ends_at, decisions);
+      order.Drop();  // all that is left of it needs the same
     }
   }
-  if (!waiting) return;
-  for (const QueueView* queue : queues) {
-    for (const auto& [job, not_before] : *queue->delayed) {
-      if (not_before > now) WakeAt(not_before, decisions);
-    }
+  round.reservation = offers.reservation();
+  if (offers.AnswerOrWait(&round.unanswered, &round.next)) {
+    const std::optional<Millis> due = order.NextDue();
+    if (due && (!round.next || *due < *round.next)) round.next = due;
   }
+  // One of a higher priority takes the place over.
+  const bool keeps =
+      round.reservation && blocked != nullptr && order.PriorityOfClaim() >= blocked->priority;
+  const bool granted = std::any_of(round.grants.begin(), round.grants.end(),
+                                   [&](const Grant& g) { return g.job == reserved; });
+  if (keeps || granted) round.first_without_room.reset();
+  return round;
+}
+
+void DecideGrants(const SchedulerView& view, Millis now, Decisions* decisions) {
+  Round round = HandOut(view, now, decisions->gone, view.reserved);
+  // Who is to have the place decides who may have the offers: once more, with that known.
+  if (round.first_without_room) {
+    round = HandOut(view, now, decisions->gone, round.first_without_room);
+  }
+  decisions->grants = std::move(round.grants);
+  decisions->unanswered = std::move(round.unanswered);
+  decisions->reservation = round.reservation;
+  if (round.next) WakeAt(*round.next, decisions);
 }
 
 }  // namespace

@@ -6,6 +6,11 @@
 #include "coordinator/retry.h"
 
 namespace gyre {
+
+std::string NodeOf(const std::string& worker_name) {
+  return worker_name.substr(0, worker_name.rfind('/'));
+}
+
 namespace {
 
 template <typename Map, typename Key>
@@ -31,6 +36,12 @@ State::State(Snapshot snapshot, const Timing& timing, const Moment& at) {
           Jittered(BackoffAfter(failures, backoff), entry.record.id, entry.record.attempt);
       SetJobState(entry, JobState::kQueued, at.now + pause);
     }
+  }
+  for (const StrikeRecord& strike : snapshot.strikes) {
+    JobEntry* job = FindJob(strike.job_id);
+    const WorkerEntry* worker = FindWorker(strike.worker_id);
+    const bool counts = IsStrikeOfNode(strike.state, CauseOf(strike.error_code, strike.error));
+    if (counts && job != nullptr && worker != nullptr) AddStrike(*job, *worker);
   }
   for (AttemptRecord& record : snapshot.live) {
     auto live = std::make_unique<LiveAttempt>();
@@ -71,6 +82,10 @@ const std::string& State::VariantName(int64_t variant_id) const { return variant
 SweepEntry& State::Add(SweepRecord sweep) {
   sweeps_by_name_[sweep.name] = sweep.id;
   SweepEntry& entry = sweeps_[sweep.id];
+  const auto [known, added] =
+      submitters_.emplace(sweep.submitted_by, static_cast<int>(submitters_.size()));
+  if (added) served_.push_back(0);
+  entry.submitter = known->second;
   entry.record = std::move(sweep);
   return entry;
 }
@@ -103,6 +118,9 @@ WorkerEntry& State::Add(WorkerRecord worker) {
   WorkerEntry& entry = workers_[worker.id];
   entry.last_seen_written = worker.last_seen_at;
   entry.record = std::move(worker);
+  for (auto& [id, sweep] : sweeps_) {
+    for (auto& [job, avoided] : sweep.avoided) SetAvoided(*FindJob(job));
+  }
   return entry;
 }
 
@@ -118,6 +136,7 @@ void State::SetJobState(JobEntry& job, JobState state, Millis not_before) {
   sweep.unfinished += (HasEnded(state) ? 0 : 1) - (HasEnded(job.record.state) ? 0 : 1);
   job.record.state = state;
   if (job.record.reused_from) return;  // never runs by itself
+  if (HasEnded(state)) ForgetStrikes(job);
   sweep.ready.erase(job.record.id);
   sweep.delayed.erase(job.record.id);
   sweep.held.erase(job.record.id);
@@ -150,6 +169,28 @@ void State::ClearLive(JobEntry& job) {
   }
   live_.erase(job.record.id);
   job.live.reset();
+}
+
+void State::AddStrike(JobEntry& job, const WorkerEntry& worker) {
+  if (++job.strikes_at[NodeOf(worker.record.name)] >= kStrikesUntilAvoided) SetAvoided(job);
+}
+
+void State::SetAvoided(JobEntry& job) {
+  std::set<int64_t>& avoided = FindSweep(job.record.sweep_id)->avoided[job.record.id];
+  for (const auto& [id, worker] : workers_) {
+    const auto strikes = job.strikes_at.find(NodeOf(worker.record.name));
+    const bool bad = strikes != job.strikes_at.end() && strikes->second >= kStrikesUntilAvoided;
+    if (bad) avoided.insert(id);
+  }
+}
+
+void State::ForgetStrikes(JobEntry& job) {
+  job.strikes_at.clear();
+  FindSweep(job.record.sweep_id)->avoided.erase(job.record.id);
+}
+
+void State::MarkServed(SweepEntry& sweep) {
+  sweep.served = served_[static_cast<size_t>(sweep.submitter)] = ++grants_;
 }
 
 }  // namespace gyre

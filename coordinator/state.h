@@ -41,6 +41,8 @@ struct JobEntry {
   JobRecord record;
   std::unique_ptr<LiveAttempt> live;
   std::vector<int64_t> followers;  // twins and reusers of this job
+  // Failures and losses by node, for which it is not to blame alone.
+  std::map<std::string, int> strikes_at;
 };
 
 struct SweepEntry {
@@ -49,7 +51,12 @@ struct SweepEntry {
   std::set<int64_t> ready;            // QUEUED, may start now
   std::map<int64_t, Millis> delayed;  // QUEUED, not before
   std::set<int64_t> held;             // QUEUED, and paused by its user
-  int unfinished = 0;                 // QUEUED or RUNNING, followers included
+  /// Of unfinished jobs, the workers that they had better not go to again.
+  std::map<int64_t, std::set<int64_t>> avoided;
+  int unfinished = 0;     // QUEUED or RUNNING, followers included
+  int submitter = 0;      // as the scheduler tells them apart
+  int64_t served = 0;     // when it last got a grant, in the order of grants
+  Millis longest_run{0};  // of a job that has succeeded since the coordinator's start
   int64_t last_event_id = 0;
 };
 
@@ -61,6 +68,12 @@ struct WorkerEntry {
   std::string problem;     // what it said keeps it from working
   std::set<int64_t> jobs;  // that it holds a lease of
 };
+
+/// Failures or losses of a job on one node until it goes elsewhere, if it can.
+inline constexpr int kStrikesUntilAvoided = 2;
+
+/// The machine, of a worker's name: HOST of HOST/N.
+std::string NodeOf(const std::string& worker_name);
 
 class State {
  public:
@@ -97,7 +110,16 @@ class State {
   void SetLive(JobEntry& job, std::unique_ptr<LiveAttempt> live);
   void ClearLive(JobEntry& job);
 
+  /// A job has failed or was lost on a worker: from the second time on it avoids that node.
+  void AddStrike(JobEntry& job, const WorkerEntry& worker);
+  void ForgetStrikes(JobEntry& job);
+  /// In the order of grants.
+  void MarkServed(SweepEntry& sweep);
+  int64_t ServedOf(int submitter) const { return served_[static_cast<size_t>(submitter)]; }
+
  private:
+  void SetAvoided(JobEntry& job);
+
   std::map<int64_t, SweepEntry> sweeps_;
   std::unordered_map<std::string, int64_t> sweeps_by_name_;
   std::unordered_map<int64_t, std::string> variants_;
@@ -105,6 +127,9 @@ class State {
   std::map<int64_t, WorkerEntry> workers_;
   std::unordered_map<std::string, int64_t> workers_by_name_, workers_by_incarnation_;
   std::set<int64_t> live_;
+  std::unordered_map<std::string, int> submitters_;
+  std::vector<int64_t> served_;  // by submitter
+  int64_t grants_ = 0;
 };
 
 }  // namespace gyre

@@ -53,9 +53,10 @@ struct JobRecord {
   std::optional<int64_t> reused_from;
   std::optional<int64_t> diverged_at_step;
   int attempt = 0, failures = 0, losses = 0, memory_failures = 0;
+  int forgiven = 0;
   int64_t ran_ms = 0;
   std::optional<std::string> ended_at;
-  std::string error;
+  std::string error, stop_reason;
 };
 
 struct AttemptRecord {
@@ -73,6 +74,13 @@ struct AttemptRecord {
   std::string fingerprint;
   std::string epoch;                        // id of the coordinator that leased it
   std::optional<std::string> suspected_at;  // since then its worker is silent beyond its lease
+};
+
+/// An attempt that FAILED or was LOST on a worker.
+struct StrikeRecord {
+  int64_t job_id = 0, worker_id = 0;
+  AttemptState state = AttemptState::kFailed;
+  std::string error_code, error;
 };
 
 /// An attempt as people look back at it. Times as the file spells them, empty = not yet.

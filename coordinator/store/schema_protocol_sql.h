@@ -23,6 +23,12 @@ ALTER TABLE jobs ADD COLUMN
     NOT NULL DEFAULT 0;
 ALTER TABLE jobs ADD COLUMN
   stop_reason TEXT /* why it was STOPPED_EARLY; empty = it was not */ NOT NULL DEFAULT '';
+ALTER TABLE jobs ADD COLUMN
+  forgiven INTEGER /* attempts up to this number count for nothing: it was queued anew since */
+    NOT NULL DEFAULT 0;
+ALTER TABLE sweeps ADD COLUMN
+  stop_early TEXT /* JSON: the rule by which hopeless jobs end early; empty = none */
+    NOT NULL DEFAULT '';
 )sql";
 
 }  // namespace gyre

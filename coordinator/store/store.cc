@@ -72,7 +72,7 @@ std::optional<int64_t> OptionalInt(const Statement& rows, int column) {
 constexpr char kJobColumns[] =
     "SELECT id, sweep_id, variant_id, seed, state, cancel_requested, tokens_budget, tokens_done, "
     "reused_from, diverged_at_step, attempt, failures, losses, ran_ms, ended_at, error, paused, "
-    "memory_failures FROM jobs ";
+    "memory_failures, forgiven, stop_reason FROM jobs ";
 
 Result<JobRecord> ReadJob(const Statement& rows) {
   JobRecord job;
@@ -94,6 +94,8 @@ Result<JobRecord> ReadJob(const Statement& rows) {
   job.error = rows.Text(15);
   job.paused = rows.Int(16) != 0;
   job.memory_failures = static_cast<int>(rows.Int(17));
+  job.forgiven = static_cast<int>(rows.Int(18));
+  job.stop_reason = rows.Text(19);
   return job;
 }
 
@@ -188,6 +190,22 @@ Result<std::vector<WorkerRecord>> LoadWorkers(const Database& database) {
   }
 }
 
+Result<std::vector<StrikeRecord>> LoadStrikes(const Database& database) {
+  GYRE_ASSIGN_OR_RETURN(
+      Statement rows,
+      database.Prepare("SELECT a.job_id, a.worker_id, a.state, a.error_code, a.error FROM jobs j "
+                       "JOIN attempts a ON a.job_id = j.id AND a.number > j.forgiven "
+                       "WHERE j.state IN ('QUEUED', 'RUNNING') AND j.attempt > j.forgiven + 1 "
+                       "AND a.state IN ('FAILED', 'LOST')"));
+  std::vector<StrikeRecord> strikes;
+  while (true) {
+    GYRE_ASSIGN_OR_RETURN(const bool row, rows.Step());
+    if (!row) return strikes;
+    GYRE_ASSIGN_OR_RETURN(const AttemptState state, ParseAttemptState(rows.Text(2)));
+    strikes.push_back({rows.Int(0), rows.Int(1), state, rows.Text(3), rows.Text(4)});
+  }
+}
+
 // On a small disk the write-ahead log may not take what the database needs to grow by: once it has,
 // neither can be written any more.
 Status LimitLog(const Database& database, const std::filesystem::path& path) {
@@ -240,6 +258,7 @@ Result<Snapshot> Store::Load() {
     GYRE_ASSIGN_OR_RETURN(snapshot.jobs, LoadJobs(database_));
     GYRE_ASSIGN_OR_RETURN(snapshot.live, LoadLiveAttempts(database_));
     GYRE_ASSIGN_OR_RETURN(snapshot.workers, LoadWorkers(database_));
+    GYRE_ASSIGN_OR_RETURN(snapshot.strikes, LoadStrikes(database_));
     GYRE_ASSIGN_OR_RETURN(Statement last,
                           database_.Prepare("SELECT coalesce(max(id), 0) FROM events"));
     GYRE_RETURN_IF_ERROR(last.Step().status());

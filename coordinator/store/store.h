@@ -32,6 +32,7 @@ struct Snapshot {
   std::vector<JobRecord> jobs;      // in order of id
   std::vector<AttemptRecord> live;  // LEASED or RUNNING
   std::vector<WorkerRecord> workers;
+  std::vector<StrikeRecord> strikes;  // of jobs that have not ended
   int64_t last_event_id = 0;
 };
 

@@ -85,11 +85,12 @@ Result<std::optional<int64_t>> Store::FindFinished(const std::string& key) {
 Status Store::Update(const JobRecord& job) {
   return Run(
       "UPDATE jobs SET state = ?, cancel_requested = ?, tokens_done = ?, diverged_at_step = ?, "
-      "attempt = ?, failures = ?, losses = ?, memory_failures = ?, ran_ms = ?, ended_at = ?, "
+      "attempt = ?, failures = ?, losses = ?, memory_failures = ?, forgiven = ?, stop_reason = ?, "
+      "ran_ms = ?, ended_at = ?, "
       "error = ?, paused = ? WHERE id = ?",
       Name(job.state), job.cancel_requested, job.tokens_done, job.diverged_at_step, job.attempt,
-      job.failures, job.losses, job.memory_failures, job.ran_ms, job.ended_at, job.error,
-      job.paused, job.id);
+      job.failures, job.losses, job.memory_failures, job.forgiven, job.stop_reason, job.ran_ms,
+      job.ended_at, job.error, job.paused, job.id);
 }
 
 Result<int64_t> Store::Insert(const WorkerRecord& worker, Millis wall) {

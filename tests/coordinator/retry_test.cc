@@ -35,17 +35,34 @@ TEST(Retry, WhatTheUserMustFixIsNotTriedAgain) {
 
 // ray-project/ray#30013, its PR 28714 and an OasisPlatform loop: want of memory was tried again for
 // ever.
-TEST(Retry, WantOfMemoryIsTriedOnceMoreAndNotAgain) {
+TEST(Retry, WantOfMemoryIsTriedOnceMoreThenSmallerAndNotAgain) {
   const EndedAttempt killed = Failed("RESOURCE_EXHAUSTED", "out of memory");
   EXPECT_TRUE(DecideRetry(killed, {.memory_failures = 1}, 10, kBackoff).again);
-  const RetryDecision retry = DecideRetry(killed, {.memory_failures = 2}, 10, kBackoff);
+  EXPECT_EQ(SmallerMicroBatch(8, 1), 0);
+  EXPECT_TRUE(DecideRetry(killed, {.memory_failures = 2}, 10, kBackoff).again);
+  EXPECT_EQ(SmallerMicroBatch(8, 2), 4);
+  const RetryDecision retry = DecideRetry(killed, {.memory_failures = 3}, 10, kBackoff);
   EXPECT_FALSE(retry.again);
   EXPECT_EQ(retry.error, "out of memory");
   EXPECT_FALSE(DecideRetry(killed, {.memory_failures = 1}, 1, kBackoff).again);
+  // Of one row there are no fewer.
+  EXPECT_EQ(SmallerMicroBatch(1, 2), 0);
+  EXPECT_FALSE(
+      DecideRetry(killed, {.memory_failures = 2, .can_be_smaller = false}, 10, kBackoff).again);
   // Failures of another kind do not count here, nor these there.
   EXPECT_TRUE(DecideRetry(killed, {.failures = 2, .memory_failures = 1}, 3, kBackoff).again);
   EXPECT_TRUE(
       DecideRetry(Failed("INTERNAL"), {.failures = 1, .memory_failures = 2}, 3, kBackoff).again);
+}
+
+// optuna/optuna#5860: a preempted trial and a wrong one ended in the same state.
+TEST(Retry, CausesAreToldApartAndOnlySomeSpeakAgainstTheNode) {
+  EXPECT_TRUE(IsStrikeOfNode(AttemptState::kLost, FailureCause::kError));
+  EXPECT_TRUE(IsStrikeOfNode(AttemptState::kFailed, FailureCause::kError));
+  EXPECT_TRUE(IsStrikeOfNode(AttemptState::kFailed, FailureCause::kMemory));
+  EXPECT_FALSE(IsStrikeOfNode(AttemptState::kFailed, FailureCause::kBadInput));
+  EXPECT_FALSE(IsStrikeOfNode(AttemptState::kFailed, FailureCause::kDiskFull));
+  EXPECT_FALSE(IsStrikeOfNode(AttemptState::kStopped, FailureCause::kError));
 }
 
 TEST(Retry, AFullDiskIsNoStrike) {
