@@ -116,6 +116,7 @@ Sha256 Sha256::InPlainArithmetic() {
 }
 
 void Sha256::Update(const void* data, size_t bytes) {
+  if (bytes == 0) return;  // data may be null
   const auto* p = static_cast<const uint8_t*>(data);
   total_ += bytes;
   if (buffered_ > 0) {
