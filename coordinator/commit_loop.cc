@@ -21,10 +21,10 @@ CommitLoop::~CommitLoop() { Stop(); }
 
 void CommitLoop::Post(Call call) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!stopping_) {
       posted_.push_back(std::move(call));
-      changed_.notify_one();
+      changed_.NotifyOne();
       return;
     }
   }
@@ -48,15 +48,15 @@ Status CommitLoop::Wait(Call call) {
 
 void CommitLoop::Stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
-    changed_.notify_one();
+    changed_.NotifyOne();
   }
   if (thread_.joinable()) thread_.join();
 }
 
 Status CommitLoop::health() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return health_;
 }
 
@@ -66,12 +66,13 @@ void CommitLoop::Run() {
     std::vector<Call> calls;
     bool last = false;
     {
-      std::unique_lock lock(mutex_);
-      const auto due = [this] { return stopping_ || !posted_.empty(); };
-      if (next) {
-        changed_.wait_for(lock, std::max(*next - clock_.Now(), Millis(0)), due);
-      } else {
-        changed_.wait(lock, due);
+      const MutexLock lock(mutex_);
+      while (!stopping_ && posted_.empty()) {
+        if (!next) {
+          changed_.Wait(mutex_);
+        } else if (!changed_.WaitFor(mutex_, std::max(*next - clock_.Now(), Millis(0)))) {
+          break;
+        }
       }
       const size_t taken = std::min(posted_.size(), kCallsPerCommit);
       calls.assign(std::make_move_iterator(posted_.begin()),
@@ -81,7 +82,7 @@ void CommitLoop::Run() {
     }
     next = coordinator_.Execute(calls, {clock_.Now(), clock_.WallTime()});
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       health_ = coordinator_.health();
     }
     if (last) break;

@@ -5,13 +5,12 @@
 // sets the pace). Between calls it wakes up when the scheduler says that time alone will change
 // something.
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "coordinator/coordinator.h"
 
@@ -46,11 +45,11 @@ class CommitLoop {
 
   Coordinator& coordinator_;
   const Clock& clock_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<Call> posted_;  // guarded by mutex_
-  bool stopping_ = false;     // guarded by mutex_
-  Status health_;             // guarded by mutex_
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::vector<Call> posted_ GYRE_GUARDED_BY(mutex_);
+  bool stopping_ GYRE_GUARDED_BY(mutex_) = false;
+  Status health_ GYRE_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

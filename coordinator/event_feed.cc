@@ -17,10 +17,10 @@ EventFeed::~EventFeed() { Stop(); }
 
 void EventFeed::Add(EventSink* sink, int64_t after_id, std::optional<int64_t> sweep_id) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!stopping_) {
       watchers_[sink] = {after_id < 0 ? last_event_id_ : after_id, sweep_id, true, {}};
-      changed_.notify_all();
+      changed_.NotifyAll();
       return;
     }
   }
@@ -28,42 +28,42 @@ void EventFeed::Add(EventSink* sink, int64_t after_id, std::optional<int64_t> sw
 }
 
 void EventFeed::Ready(EventSink* sink) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = watchers_.find(sink);
   if (found == watchers_.end()) return;
   found->second.ready = true;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void EventFeed::Remove(EventSink* sink) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   watchers_.erase(sink);
-  changed_.wait(lock, [&] { return calling_ != sink; });
+  while (calling_ == sink) changed_.Wait(mutex_);
 }
 
 void EventFeed::Stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   if (thread_.joinable()) thread_.join();
   reader_.reset();
 }
 
 void EventFeed::OnCommitted(int64_t last_event_id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (last_event_id_ == last_event_id) return;
   last_event_id_ = last_event_id;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void EventFeed::OnProgress(const RunningJobReply& job) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto& [sink, watcher] : watchers_) {
     if (!watcher.sweep_id || *watcher.sweep_id == job.sweep_id) watcher.progress[job.job_id] = job;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 bool EventFeed::HasWork(const Watcher& watcher) const {
@@ -82,27 +82,27 @@ EventFeed::Watchers::iterator EventFeed::NextWithWork() {
 }
 
 void EventFeed::Run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stopping_) {
     const auto watcher = NextWithWork();
     if (watcher == watchers_.end()) {
-      changed_.wait(lock);
+      changed_.Wait(mutex_);
     } else {
-      Serve(watcher->first, lock);
+      Serve(watcher->first);
     }
   }
   while (!watchers_.empty()) {
-    calling_ = watchers_.begin()->first;
+    EventSink* const sink = calling_ = watchers_.begin()->first;
     watchers_.erase(watchers_.begin());
-    lock.unlock();
-    calling_->End(Unavailable("the coordinator is shutting down"));
-    lock.lock();
+    lock.Unlock();
+    sink->End(Unavailable("the coordinator is shutting down"));
+    lock.Lock();
     calling_ = nullptr;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 }
 
-void EventFeed::Serve(EventSink* sink, std::unique_lock<std::mutex>& lock) {
+void EventFeed::Serve(EventSink* sink) {
   Watcher& watcher = watchers_.at(sink);
   const int64_t after = watcher.after_id, up_to = last_event_id_;
   const std::optional<int64_t> sweep_id = watcher.sweep_id;
@@ -111,7 +111,7 @@ void EventFeed::Serve(EventSink* sink, std::unique_lock<std::mutex>& lock) {
   watcher.progress.clear();
   watcher.ready = false;
   calling_ = last_served_ = sink;
-  lock.unlock();
+  mutex_.Unlock();
 
   const Result<std::vector<EventRow>> events =
       reader_->Read(after, up_to, sweep_id, kEventsPerDelivery);
@@ -126,9 +126,9 @@ void EventFeed::Serve(EventSink* sink, std::unique_lock<std::mutex>& lock) {
     if (delivered) sink->Deliver(*events, progress);
   }
 
-  lock.lock();
+  mutex_.Lock();
   calling_ = nullptr;
-  changed_.notify_all();
+  changed_.NotifyAll();
   const auto found = watchers_.find(sink);
   if (found == watchers_.end()) return;
   if (!events.ok()) {

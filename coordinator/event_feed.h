@@ -8,14 +8,13 @@
 // Threads: one of its own reads and hands out. Add and Remove may be called from any thread; a sink
 // is called from the feed's thread alone.
 
-#include <condition_variable>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/store/event_reader.h"
 
@@ -59,21 +58,22 @@ class EventFeed : public CommitListener {
   };
   using Watchers = std::map<EventSink*, Watcher>;
 
-  bool HasWork(const Watcher& watcher) const;
+  bool HasWork(const Watcher& watcher) const GYRE_REQUIRES(mutex_);
   void Run();
-  Watchers::iterator NextWithWork();
-  void Serve(EventSink* sink, std::unique_lock<std::mutex>& lock);
+  Watchers::iterator NextWithWork() GYRE_REQUIRES(mutex_);
+  /// Lets go of the mutex meanwhile.
+  void Serve(EventSink* sink) GYRE_REQUIRES(mutex_);
 
   // Its thread's, until Stop closes it: a read-only connection that closes last leaves the
   // write-ahead log behind.
   std::optional<EventReader> reader_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  Watchers watchers_;  // these guarded by mutex_
-  int64_t last_event_id_ = 0;
-  EventSink* calling_ = nullptr;      // whose call is running
-  EventSink* last_served_ = nullptr;  // only compared
-  bool stopping_ = false;
+  Mutex mutex_;
+  Condition changed_;
+  Watchers watchers_ GYRE_GUARDED_BY(mutex_);
+  int64_t last_event_id_ GYRE_GUARDED_BY(mutex_) = 0;
+  EventSink* calling_ GYRE_GUARDED_BY(mutex_) = nullptr;      // whose call is running
+  EventSink* last_served_ GYRE_GUARDED_BY(mutex_) = nullptr;  // only compared
+  bool stopping_ GYRE_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

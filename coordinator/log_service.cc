@@ -14,12 +14,12 @@ constexpr size_t kRememberedWriters = 10000;
 Status LogServiceAdapter::CheckWriter(const AttemptRef& attempt) {
   const std::tuple key(attempt.job, attempt.number, attempt.incarnation, attempt.epoch);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (writers_.contains(key)) return OkStatus();
   }
   GYRE_RETURN_IF_ERROR(
       loop_.Read([&](const Moment&) { return coordinator_.CheckLogWriter(attempt); }));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (writers_.size() >= kRememberedWriters) writers_.clear();
   writers_.insert(key);
   return OkStatus();

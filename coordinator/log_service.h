@@ -3,11 +3,11 @@
 // The gRPC face of the logs. It touches files, so its calls run on threads of gRPC's own and the
 // coordinator is asked only whose attempt it is.
 
-#include <mutex>
 #include <set>
 #include <string>
 #include <tuple>
 
+#include "base/mutex.h"
 #include "coordinator/commit_loop.h"
 #include "coordinator/log_store.h"
 #include "gyre/v1/log_service.grpc.pb.h"
@@ -31,9 +31,9 @@ class LogServiceAdapter final : public v1::LogService::Service {
   Coordinator& coordinator_;  // only inside calls to the loop
   CommitLoop& loop_;
   LogStore& logs_;
-  std::mutex mutex_;
-  // Attempts whose writer was found to be right: that never changes. Guarded by mutex_.
-  std::set<std::tuple<int64_t, int, std::string, std::string>> writers_;
+  Mutex mutex_;
+  // Attempts whose writer was found to be right: that never changes.
+  std::set<std::tuple<int64_t, int, std::string, std::string>> writers_ GYRE_GUARDED_BY(mutex_);
 };
 
 }  // namespace gyre

@@ -53,7 +53,7 @@ Status LogStore::AppendTo(const std::filesystem::path& path, std::string_view da
 }
 
 Result<int64_t> LogStore::Append(int64_t job, int attempt, int64_t offset, std::string_view data) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<Segment> segments = Segments(job, attempt);
   int64_t end = segments.empty() ? 0 : segments.back().end;
   if (offset < end) {
@@ -98,12 +98,12 @@ Result<LogPart> LogStore::ReadFrom(const std::vector<Segment>& segments, int64_t
 }
 
 Result<LogPart> LogStore::Read(int64_t job, int attempt, int64_t offset) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return ReadFrom(Segments(job, attempt), std::max<int64_t>(0, offset));
 }
 
 Result<LogPart> LogStore::ReadLast(int64_t job, int attempt, int lines) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::vector<Segment> segments = Segments(job, attempt);
   LogPart part;
   if (segments.empty()) return part;

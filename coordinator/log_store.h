@@ -10,11 +10,11 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 
 namespace gyre {
@@ -56,7 +56,7 @@ class LogStore {
   static Result<LogPart> ReadFrom(const std::vector<Segment>& segments, int64_t offset);
 
   const std::filesystem::path folder_;
-  std::mutex mutex_;  // one call at a time
+  Mutex mutex_;  // one call at a time
 };
 
 }  // namespace gyre

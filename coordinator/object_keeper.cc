@@ -14,10 +14,10 @@ ObjectKeeper::~ObjectKeeper() { Stop(); }
 
 void ObjectKeeper::Check(const std::string& hash, std::function<void(const Status&)> then) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!stopping_) {
       tasks_.push_back([this, hash, then = std::move(then)] { then(Look(hash)); });
-      changed_.notify_one();
+      changed_.NotifyOne();
       return;
     }
   }
@@ -25,17 +25,17 @@ void ObjectKeeper::Check(const std::string& hash, std::function<void(const Statu
 }
 
 void ObjectKeeper::Delete(const std::vector<std::string>& hashes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stopping_) return;  // left to `gyre gc`
   for (const std::string& hash : hashes) tasks_.push_back([this, hash] { DeleteOne(hash); });
-  changed_.notify_one();
+  changed_.NotifyOne();
 }
 
 void ObjectKeeper::Stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
-    changed_.notify_one();
+    changed_.NotifyOne();
   }
   if (thread_.joinable()) thread_.join();
 }
@@ -44,8 +44,8 @@ void ObjectKeeper::Run() {
   while (true) {
     std::function<void()> task;
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+      const MutexLock lock(mutex_);
+      while (!stopping_ && tasks_.empty()) changed_.Wait(mutex_);
       if (tasks_.empty()) return;
       task = std::move(tasks_.front());
       tasks_.pop_front();

@@ -7,14 +7,13 @@
 //
 // All calls from any thread; none waits.
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "objects/object_store.h"
 
@@ -43,10 +42,10 @@ class ObjectKeeper {
 
   const ObjectStore store_;
   const std::function<Result<bool>(const std::string& hash)> is_needed_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;  // guarded by mutex_
-  bool stopping_ = false;                    // guarded by mutex_
+  Mutex mutex_;
+  Condition changed_;
+  std::deque<std::function<void()>> tasks_ GYRE_GUARDED_BY(mutex_);
+  bool stopping_ GYRE_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

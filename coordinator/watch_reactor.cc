@@ -8,22 +8,22 @@
 namespace gyre {
 
 void WatchReactor::Begin(int64_t after_id, std::optional<int64_t> sweep_id) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (ending_) {
     phase_ = Phase::kFinished;
     const grpc::Status status = *ending_;
-    lock.unlock();
+    lock.Unlock();
     Finish(status);
     return;
   }
   phase_ = Phase::kIdle;
-  lock.unlock();
+  lock.Unlock();
   feed_.Add(this, after_id, sweep_id);
 }
 
 void WatchReactor::Deliver(const std::vector<EventRow>& events,
                            const std::vector<RunningJobReply>& progress) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (phase_ != Phase::kIdle) return;
   buffer_.clear();
   written_ = 0;
@@ -39,28 +39,28 @@ void WatchReactor::Deliver(const std::vector<EventRow>& events,
   }
   phase_ = Phase::kWriting;
   const v1::Event* first = &buffer_.front();
-  lock.unlock();
+  lock.Unlock();
   StartWrite(first);
 }
 
 void WatchReactor::OnWriteDone(bool ok) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (!ok && !ending_) ending_ = grpc::Status::CANCELLED;
   if (ending_) {
     phase_ = Phase::kFinished;
     const grpc::Status status = *ending_;
-    lock.unlock();
+    lock.Unlock();
     Finish(status);
     return;
   }
   if (++written_ < buffer_.size()) {
     const v1::Event* next = &buffer_[written_];
-    lock.unlock();
+    lock.Unlock();
     StartWrite(next);
     return;
   }
   phase_ = Phase::kIdle;
-  lock.unlock();
+  lock.Unlock();
   feed_.Ready(this);
 }
 
@@ -70,14 +70,14 @@ void WatchReactor::End(const Status& status) { EndWith(ToGrpcStatus(status), /*m
 void WatchReactor::OnCancel() { EndWith(grpc::Status::CANCELLED, /*may_start=*/false); }
 
 void WatchReactor::EndWith(const grpc::Status& status, bool may_start) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (phase_ == Phase::kFinished) return;
   if (phase_ == Phase::kWriting || (phase_ == Phase::kStarting && !may_start)) {
     if (!ending_) ending_ = status;
     return;
   }
   phase_ = Phase::kFinished;
-  lock.unlock();
+  lock.Unlock();
   Finish(status);
 }
 

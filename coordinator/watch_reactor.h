@@ -4,10 +4,10 @@
 // and cancel. One write at a time; the stream is finished exactly once, by whoever comes to an idle
 // stream with a reason to end it.
 
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "base/mutex.h"
 #include "coordinator/event_feed.h"
 #include "gyre/v1/sweep_service.grpc.pb.h"
 
@@ -34,11 +34,12 @@ class WatchReactor final : public grpc::ServerWriteReactor<v1::Event>, public Ev
   void EndWith(const grpc::Status& status, bool may_start);
 
   EventFeed& feed_;
-  std::mutex mutex_;  // guards what follows; never held in a call to gRPC or the feed
-  Phase phase_ = Phase::kStarting;
-  std::optional<grpc::Status> ending_;  // a reason to finish as soon as nothing is being written
-  std::vector<v1::Event> buffer_;
-  size_t written_ = 0;
+  Mutex mutex_;  // never held in a call to gRPC or the feed
+  Phase phase_ GYRE_GUARDED_BY(mutex_) = Phase::kStarting;
+  // A reason to finish as soon as nothing is being written.
+  std::optional<grpc::Status> ending_ GYRE_GUARDED_BY(mutex_);
+  std::vector<v1::Event> buffer_ GYRE_GUARDED_BY(mutex_);
+  size_t written_ GYRE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace gyre
