@@ -210,7 +210,7 @@ TEST(Style, NoDrawerNames) {
 // word.
 TEST(Style, ATypeNameIsDefinedInOneHeader) {
   const std::regex definition(
-      R"(^(?:class|struct|enum class)\s+(?:\[\[nodiscard\]\]\s+)?(\w+)[^;]*\{)");
+      R"(^(?:class|struct|enum class)\s+(?:\[\[nodiscard\]\]\s+|GYRE_\w+\(.*\)\s+)?(\w+)[^;]*\{)");
   const std::regex opening(R"(^namespace (\S+) \{)");
   std::map<std::string, std::string> defined;
   for (const SourceFile& file : Sources()) {
