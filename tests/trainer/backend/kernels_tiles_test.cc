@@ -1,7 +1,7 @@
 // Products on tiles against sums in double precision, for every way in which their operands may lie
 // in memory and every kind of rest. What is random is seeded.
 
-#include "tests/trainer/backend/kernel_rows.h"
+#include "tests/trainer/backend/packed_tiles.h"
 
 namespace gyre::cpu {
 namespace {
@@ -22,19 +22,6 @@ constexpr Sizes kSizes[] = {{1, 16, 32},
                             {32, 80, 64},
                             {64, 144, 544},
                             {96, 288, 416}};
-
-class TilesTest : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!tiles_.available) GTEST_SKIP() << "this processor has no tiles";
-  }
-  const TileKernels& tiles_ = SupportedKernels().front()->tiles;
-};
-
-// A packed matrix must be wholly written, or a NaN shows.
-Guarded<Bf16> Unwritten(int64_t count) {
-  return Guarded<Bf16>(count).Fill([](int64_t) { return NAN; });
-}
 
 // A matrix (rows, columns) whose rows, or columns, lie in memory with gaps of infinities.
 template <typename T>
@@ -152,20 +139,6 @@ TEST_F(TilesTest, PartsAndATransposedLeftSide) {
       }
     }
   }
-}
-
-// Number (row, column) of an a (rows, columns) that is packed, or of a b (columns, rows).
-double AtA(const Guarded<Bf16>& tiles, int64_t row, int64_t column, int64_t columns) {
-  const int64_t strip = row / kTileStrip * kTileStrip;
-  const int64_t tile = column / kTileDepth * 2 + row % kTileStrip / kLanes;
-  return tiles[strip * columns + tile * kLanes * kTileDepth + row % kLanes * kTileDepth +
-               column % kTileDepth];
-}
-double AtB(const Guarded<Bf16>& tiles, int64_t row, int64_t column, int64_t rows) {
-  const int64_t strip = column / kTileStrip * kTileStrip;
-  const int64_t tile = row / kTileDepth * 2 + column % kTileStrip / kLanes;
-  return tiles[strip * rows + tile * kLanes * kTileDepth + row % kTileDepth / 2 * kTileDepth +
-               column % kLanes * 2 + row % 2];
 }
 
 double Activate(Activation activation, double z) {

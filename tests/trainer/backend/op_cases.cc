@@ -337,6 +337,8 @@ std::vector<OpCase> MakeOpCases() {
       NormQkvCase({"tiles", 5, 32, 64, 2, 1, 16, false, true, half}),
       AttentionCase({"tiles", 1, 288, 1, 1, 64, 0, false, false}),
       AttentionCase({"tiles_of_everything", 2, 160, 4, 2, 32, 50, true, true}),
+      AttentionCase({"tiles_of_each_head", 2, 128, 2, 2, 64, 40, true, true}),
+      AttentionCase({"tiles_in_groups", 1, 832, 2, 1, 32, 70, false, false}),
       LinearResidualCase(544, 32, 48),
       MlpCase(320, 32, 80, Activation::kSilu, true, false),
       MlpCase(96, 64, 48, Activation::kGeluTanh, false, true),

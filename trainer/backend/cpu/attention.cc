@@ -195,6 +195,16 @@ class KeySums {
   float *const keys_, *const values_;
 };
 
+// Whether heads store the gradients of keys and values without KeySums.
+template <typename Narrow>
+bool StoresKeys([[maybe_unused]] const NarrowDevice<Narrow>& device,
+                [[maybe_unused]] const Attention& op) {
+  if constexpr (std::is_same_v<Narrow, Bf16>) {
+    return TiledHead::Fits(device, op) && TiledHead::StoresKeys(op);
+  }
+  return false;
+}
+
 // Calls work(head), with a Head or a TiledHead.
 template <typename Narrow, typename Work>
 void OnHead(NarrowDevice<Narrow>& device, const Attention& op,
@@ -228,12 +238,13 @@ void AttentionBackward(NarrowDevice<Narrow>& device, const Attention& op,
   const int group = op.heads / op.kv_heads;
   ForEachHead(device, op.rows, op.kv_heads, [&](int row, int key_head, int thread) {
     const KeySums<Narrow> sums(op, scratch, thread);
-    sums.Zero();
+    const bool stored = StoresKeys(device, op);
+    if (!stored) sums.Zero();
     for (int i = 0; i < group; ++i) {
       OnHead(device, op, scratch, row, key_head * group + i, thread,
              [&](auto& one) { one.Backward(g); });
     }
-    sums.Store(device, row, key_head, g);
+    if (!stored) sums.Store(device, row, key_head, g);
   });
 }
 

@@ -12,7 +12,7 @@
 namespace gyre::cpu {
 
 /// The queries [first, first + count) of one head of one row, and the keys [key, key + keys), among
-/// which are all that they see; key is a multiple of kMost.
+/// which are all that they see; key is a multiple of the most queries that were asked for.
 template <typename Narrow>
 struct Block {
   static constexpr int kMost = kQueryBlock<Narrow>;
@@ -41,11 +41,11 @@ class Row {
   int64_t LogSumExp(int head, int place) const { return (first_token_ + place) * op_.heads + head; }
 
   template <typename Narrow>
-  Block<Narrow> QueriesFrom(int first) const {
+  Block<Narrow> QueriesFrom(int first, int most = Block<Narrow>::kMost) const {
     Block<Narrow> block;
     block.first = first;
-    block.count = std::min(block.kMost, op_.length - first);
-    block.key = FirstKey(first) / block.kMost * block.kMost;  // never falls along the row
+    block.count = std::min(most, op_.length - first);
+    block.key = FirstKey(first) / most * most;  // never falls along the row
     block.keys = first + block.count - block.key;
     block.stride = ScoreStride(block.keys, op_.length);
     for (int i = 0; i < block.count; ++i) {

@@ -13,79 +13,152 @@ TiledHead::TiledHead(NarrowDevice<Bf16>& device, const Attention& op,
       op_(op),
       scratch_(scratch),
       row_(op, row),
+      row_index_(row),
       head_(head),
       key_head_(head / (op.heads / op.kv_heads)),
       thread_(thread) {}
 
+bool TiledHead::StoresKeys(const Attention& op) {
+  return op.heads == op.kv_heads && op.length <= QueryGroup(op.length);
+}
+
 void TiledHead::Forward() const {
   const Bf16* qkv = Data<Bf16>(op_.qkv);
-  Bf16* const keys = scratch_.head_keys.Of(thread_);
   Bf16* const values = scratch_.head_values.Of(thread_);
-  float* const scores = scratch_.scores.Of(thread_);
-  Bf16* const probabilities = scratch_.probabilities.Of(thread_);
-  PackColumns(qkv + row_.Key(key_head_, 0), row_.stride(), keys);
+  PackColumns(qkv + row_.Key(key_head_, 0), row_.stride(), scratch_.head_keys.Of(thread_));
   PackRows(qkv + row_.Value(key_head_, 0), row_.stride(), values);
-  for (int first = 0; first < op_.length; first += kQueryBlock<Bf16>) {
-    const auto block = row_.QueriesFrom<Bf16>(first);
-    MultiplyByColumns(block, qkv + row_.Query(head_, first), row_.stride(), keys, scores);
-    device_.narrow.softmax(Scores(op_, head_, block, scores), probabilities,
-                           Data(op_.log_sum_exp) + row_.LogSumExp(head_, first), op_.heads);
-    MultiplyByRows(block, probabilities, values, Data<Bf16>(op_.output) + row_.Output(head_, first),
-                   row_.output_stride());
+  for (int first = 0; first < op_.length; first += kTileStrip) {
+    const auto block = row_.QueriesFrom<Bf16>(first, kTileStrip);
+    QueryStrip strip = Strip(block);
+    Next(first, {{qkv, kQuery}, {qkv, kKey}, {qkv, kValue}, {Data<Bf16>(op_.output), kOutput}},
+         &strip);
+    device_.kernels.tiles.attend({.strip = strip,
+                                  .value_rows = values + block.key * kTileStrip,
+                                  .depth = op_.length,
+                                  .scores = scratch_.scores.Of(thread_),
+                                  .probabilities = scratch_.probabilities.Of(thread_),
+                                  .output = Data<Bf16>(op_.output) + row_.Output(head_, first),
+                                  .output_stride = row_.output_stride()});
   }
 }
 
 void TiledHead::Backward(const AttentionGradients& g) const {
   const Bf16* qkv = Data<Bf16>(op_.qkv);
   const Bf16* d_outputs = Data<Bf16>(g.d_output);
-  Bf16* const keys = scratch_.head_keys.Of(thread_);
-  Bf16* const values = scratch_.head_values.Of(thread_);
-  Bf16* const key_rows = scratch_.key_rows.Of(thread_);
-  Bf16* const query_rows = scratch_.head_queries.Of(thread_);
-  Bf16* const d_output_rows = scratch_.d_output.Of(thread_);
-  float* const scores = scratch_.scores.Of(thread_);
-  float* const d_scores = scratch_.d_scores.Of(thread_);
+  PackColumns(qkv + row_.Key(key_head_, 0), row_.stride(), scratch_.head_keys.Of(thread_));
+  PackColumns(qkv + row_.Value(key_head_, 0), row_.stride(), scratch_.head_values.Of(thread_));
+  PackRows(qkv + row_.Key(key_head_, 0), row_.stride(), scratch_.key_rows.Of(thread_));
+  PackRows(qkv + row_.Query(head_, 0), row_.stride(), scratch_.head_queries.Of(thread_));
+  PackRows(d_outputs + row_.Output(head_, 0), row_.output_stride(), scratch_.d_output.Of(thread_));
+  const int most = QueryGroup(op_.length);
+  for (int first = 0; first < op_.length; first += most) {
+    const Group group = StripsBackward(g, first, std::min(most, op_.length - first));
+    if (StoresKeys(op_)) {
+      Bf16* const to = Data<Bf16>(g.d_qkv);
+      ForKeys(group, scratch_.p_transposed.Of(thread_), scratch_.d_output.Of(thread_),
+              to + row_.Value(key_head_, 0), row_.stride());
+      ForKeys(group, scratch_.d_transposed.Of(thread_), scratch_.head_queries.Of(thread_),
+              to + row_.Key(key_head_, 0), row_.stride());
+    } else {
+      ForKeys(group, scratch_.p_transposed.Of(thread_), scratch_.d_output.Of(thread_),
+              scratch_.d_values.Of(thread_), op_.head_dim);
+      ForKeys(group, scratch_.d_transposed.Of(thread_), scratch_.head_queries.Of(thread_),
+              scratch_.d_keys.Of(thread_), op_.head_dim);
+    }
+  }
+}
+
+TiledHead::Group TiledHead::StripsBackward(const AttentionGradients& g, int first,
+                                           int count) const {
+  const Bf16* d_outputs = Data<Bf16>(g.d_output);
   float* const means = scratch_.means.Of(thread_);
-  Bf16* const probabilities = scratch_.probabilities.Of(thread_);
-  Bf16* const d_narrow = scratch_.d_narrow.Of(thread_);
-  PackColumns(qkv + row_.Key(key_head_, 0), row_.stride(), keys);
-  PackColumns(qkv + row_.Value(key_head_, 0), row_.stride(), values);
-  PackRows(qkv + row_.Key(key_head_, 0), row_.stride(), key_rows);
-  PackRows(qkv + row_.Query(head_, 0), row_.stride(), query_rows);
-  PackRows(d_outputs + row_.Output(head_, 0), row_.output_stride(), d_output_rows);
-  for (int first = 0; first < op_.length; first += kQueryBlock<Bf16>) {
-    const auto block = row_.QueriesFrom<Bf16>(first);
-    const int64_t at = row_.Output(head_, first);
-    MultiplyByColumns(block, qkv + row_.Query(head_, first), row_.stride(), keys, scores);
-    MultiplyByColumns(block, d_outputs + at, row_.output_stride(), values, d_scores);
-    device_.narrow.row_products(Data<Bf16>(op_.output) + at, d_outputs + at, block.count,
+  Group group{.first = first, .count = count};
+  for (int at = 0; at < count; at += kTileStrip) {
+    const auto block = row_.QueriesFrom<Bf16>(first + at, kTileStrip);
+    const int64_t output = row_.Output(head_, block.first);
+    group.key[at / kTileStrip] = block.key;
+    device_.narrow.row_products(Data<Bf16>(op_.output) + output, d_outputs + output, kTileStrip,
                                 op_.head_dim, row_.output_stride(), means);
-    device_.narrow.softmax_backward(Scores(op_, head_, block, scores), d_scores, means,
-                                    Data(op_.log_sum_exp) + row_.LogSumExp(head_, first), op_.heads,
-                                    probabilities, d_narrow);
-    // Nobody needs the scores any more.
-    AddToKeys(block, probabilities, reinterpret_cast<Bf16*>(scores),
-              d_output_rows + first * kTileStrip, scratch_.d_values.Of(thread_));
-    AddToKeys(block, d_narrow, reinterpret_cast<Bf16*>(d_scores), query_rows + first * kTileStrip,
-              scratch_.d_keys.Of(thread_));
-    MultiplyByRows(block, d_narrow, key_rows, Data<Bf16>(g.d_qkv) + row_.Query(head_, first),
-                   row_.stride());
+    const int64_t to = int64_t{block.key - group.key[0]} * count;
+    QueryStrip strip = Strip(block);
+    const Bf16 *const qkv = Data<Bf16>(op_.qkv), *const d_qkv = Data<Bf16>(g.d_qkv);
+    Next(block.first,
+         {{qkv, kQuery},
+          {qkv, kKey},
+          {qkv, kValue},
+          {d_outputs, kOutput},
+          {Data<Bf16>(op_.output), kOutput},
+          {d_qkv, kQuery},
+          {d_qkv, kKey},
+          {d_qkv, kValue}},
+         &strip);
+    device_.kernels.tiles.attend_backward(
+        {.strip = strip,
+         .d_output = d_outputs + output,
+         .output_stride = row_.output_stride(),
+         .means = means,
+         .value_columns = scratch_.head_values.Of(thread_) + int64_t{block.key} * op_.head_dim,
+         .key_rows = scratch_.key_rows.Of(thread_) + block.key * kTileStrip,
+         .key_depth = op_.length,
+         .d_scores = scratch_.d_narrow.Of(thread_),
+         .at = at,
+         .depth = count,
+         .probabilities_transposed = scratch_.p_transposed.Of(thread_) + to,
+         .d_transposed = scratch_.d_transposed.Of(thread_) + to,
+         .d_queries = Data<Bf16>(g.d_qkv) + row_.Query(head_, block.first)});
+  }
+  return group;
+}
+
+QueryStrip TiledHead::Strip(const Block<Bf16>& block) const {
+  const ScoreBlock scores = Scores(op_, head_, block, nullptr);
+  return {.head_dim = op_.head_dim,
+          .keys = block.keys,
+          .queries = Data<Bf16>(op_.qkv) + row_.Query(head_, block.first),
+          .stride = row_.stride(),
+          .key_columns = scratch_.head_keys.Of(thread_) + int64_t{block.key} * op_.head_dim,
+          .log_sum_exp = Data(op_.log_sum_exp) + row_.LogSumExp(head_, block.first),
+          .log_stride = op_.heads,
+          .first = block.first_visible,
+          .last = scores.last,
+          .scale = scores.scale,
+          .slope = scores.slope};
+}
+
+void TiledHead::Next(int place, std::initializer_list<NextPart> parts, QueryStrip* strip) const {
+  const bool same_row = head_ + 1 < op_.heads;
+  if (!same_row && row_index_ + 1 == op_.rows) return;
+  const Row row(op_, same_row ? row_index_ : row_index_ + 1);
+  const int head = same_row ? head_ + 1 : 0, key_head = head / (op_.heads / op_.kv_heads);
+  NextRows* next = strip->next;
+  for (const auto& [matrix, kind] : parts) {
+    const int64_t at = kind == kQuery   ? row.Query(head, place)
+                       : kind == kKey   ? row.Key(key_head, place)
+                       : kind == kValue ? row.Value(key_head, place)
+                                        : row.Output(head, place);
+    *next++ = {matrix + at, kind == kOutput ? row.output_stride() : row.stride()};
   }
 }
 
 template <typename Out>
-TileProduct<Out> TiledHead::Product(int64_t m, int64_t n, int64_t k, const Bf16* a,
-                                    int64_t a_stride, const Bf16* b, int64_t b_depth, Out* c,
-                                    int64_t c_stride) const {
-  return {.m = m,
-          .n = n,
-          .k = k,
-          .a = a,
-          .a_stride = a_stride,
-          .b = b,
-          .b_depth = b_depth,
-          .c = c,
-          .c_stride = c_stride};
+void TiledHead::ForKeys(const Group& group, const Bf16* transposed, const Bf16* b, Out* to,
+                        int64_t stride) const {
+  int begin = 0, end = 0;  // of the group's queries, those that see any of the keys
+  for (int key = group.key[0]; key < group.first + group.count; key += kTileStrip) {
+    begin = std::max(0, key - group.first);
+    while (end < group.count && group.key[end / kTileStrip] <= key) end += kTileStrip;
+    const Bf16* const a = transposed + int64_t{key - group.key[0]} * group.count;
+    TileProduct<Out> product{.m = kTileStrip,
+                             .n = op_.head_dim,
+                             .k = end - begin,
+                             .a = a + begin * kTileStrip,
+                             .b = b + (group.first + begin) * kTileStrip,
+                             .b_depth = op_.length,
+                             .c = to + key * stride,
+                             .c_stride = stride};
+    if constexpr (std::is_same_v<Out, float>) product.addend = product.c;
+    device_.Multiply(product);
+  }
 }
 
 void TiledHead::PackRows(const Bf16* rows, int64_t stride, Bf16* packed) const {
@@ -94,30 +167,6 @@ void TiledHead::PackRows(const Bf16* rows, int64_t stride, Bf16* packed) const {
 
 void TiledHead::PackColumns(const Bf16* rows, int64_t stride, Bf16* packed) const {
   device_.kernels.tiles.pack_columns(rows, stride, op_.length, op_.head_dim, packed);
-}
-
-void TiledHead::MultiplyByColumns(const Block<Bf16>& block, const Bf16* queries, int64_t stride,
-                                  const Bf16* b, float* scores) const {
-  const int64_t d = op_.head_dim;
-  device_.Multiply(Product(block.count, block.keys, d, queries, stride, b + block.key * d, d,
-                           scores, block.stride));
-}
-
-void TiledHead::MultiplyByRows(const Block<Bf16>& block, const Bf16* factors, const Bf16* b,
-                               Bf16* to, int64_t stride) const {
-  device_.Multiply(Product(block.count, op_.head_dim, block.keys, factors, block.stride,
-                           b + block.key * kTileStrip, op_.length, to, stride));
-}
-
-void TiledHead::AddToKeys(const Block<Bf16>& block, const Bf16* factors, Bf16* transposed,
-                          const Bf16* b, float* sums) const {
-  device_.kernels.tiles.pack_transposed(factors, block.stride, block.count, block.keys, 0,
-                                        block.count, transposed);
-  const int64_t d = op_.head_dim;
-  auto product =
-      Product(block.keys, d, block.count, transposed, 0, b, op_.length, sums + block.key * d, d);
-  product.addend = product.c;
-  device_.Multiply(product);
 }
 
 }  // namespace gyre::cpu

@@ -106,10 +106,20 @@ struct MlpScratch {
   int64_t size = 0;
 };
 
+inline constexpr int kMostInGroup = 512;
+
 /// From one query's scores to the next one's, of blocks that see this many keys of a row: no power
 /// of two, with which all rows would lie in the same sets of a cache.
 inline int64_t ScoreStride(int keys, int length) {
   return keys <= kKeyBlock ? RoundUp(keys) : RoundUp(length) + kKeyBlock + kLanes;
+}
+
+/// Attention by tiles leaves probabilities and scores' gradients of so many queries for the
+/// products that give gradients of keys and values: as many as stay in the second cache.
+inline int QueryGroup(int length) {
+  constexpr int kNumbers = 1 << 18;
+  return std::clamp(kNumbers / std::max(length, 1) / kTileStrip * kTileStrip, kQueryBlock<Bf16>,
+                    kMostInGroup);
 }
 
 template <typename Narrow>
@@ -132,7 +142,12 @@ struct AttentionScratch {
     for (PerThread<Narrow>* piece : {&head_queries, &head_keys, &head_values, &d_output}) {
       *piece = {&carver, threads, head};
     }
-    if constexpr (std::is_same_v<Narrow, Bf16>) key_rows = {&carver, threads, head};
+    if constexpr (std::is_same_v<Narrow, Bf16>) {
+      key_rows = {&carver, threads, head};
+      const int64_t group = int64_t{shape.length} * QueryGroup(shape.length);
+      p_transposed = {&carver, threads, group};
+      d_transposed = {&carver, threads, group};
+    }
     size = carver.size();
   }
   PerThread<float> scores, d_scores;                                 // (kQueryBlock, ScoreStride)
@@ -142,6 +157,7 @@ struct AttentionScratch {
   PerThread<float> means;                                            // (kQueryBlock)
   PerThread<Narrow> head_queries, head_keys, head_values, d_output;  // (T, d)
   PerThread<Narrow> key_rows;                                        // (T, d), for tiles
+  PerThread<Narrow> p_transposed, d_transposed;                      // (T, QueryGroup), for tiles
   int64_t size = 0;
 };
 

@@ -144,6 +144,54 @@ struct ActivatedGradient {
   Bf16* activations = nullptr;   // (depth, intermediate), packed as a b
 };
 
+/// kTileStrip rows of head_dim numbers that are needed later, fetched meanwhile.
+struct NextRows {
+  const Bf16* first = nullptr;  // or none
+  int64_t stride = 0;
+};
+/// kTileStrip queries of a head and `keys` keys; both that and head_dim are multiples of
+/// kTileStrip. What ScoreBlock says of the last four goes for these, too; `first` never falls.
+struct QueryStrip {
+  int head_dim = 0, keys = 0;
+  const Bf16* queries = nullptr;  // rows lie `stride` apart
+  int64_t stride = 0;
+  const Bf16* key_columns = nullptr;  // (head_dim, keys), packed as a b
+  float* log_sum_exp = nullptr;       // of the queries, `log_stride` apart
+  int64_t log_stride = 0;
+  const int* first = nullptr;
+  int last = 0;
+  float scale = 1, slope = 0;
+  static constexpr int kMostNext = 8;
+  NextRows next[kMostNext];
+};
+/// output (kTileStrip, head_dim) = softmax(logits) values; assigns log_sum_exp.
+struct AttendedStrip {
+  QueryStrip strip;
+  const Bf16* value_rows = nullptr;  // rows of a b (depth, head_dim) that is packed
+  int64_t depth = 0;
+  float* scores = nullptr;        // (keys, kTileStrip): scratch memory, as the next
+  Bf16* probabilities = nullptr;  // (kTileStrip, keys)
+  Bf16* output = nullptr;         // rows lie output_stride apart
+  int64_t output_stride = 0;
+};
+/// d_queries (kTileStrip, head_dim), whose rows lie strip.stride apart, and what gives gradients of
+/// keys and values: probabilities and their scores' gradients at columns at .. at + kTileStrip - 1
+/// of an a (keys, depth) that is packed, zeros where a query does not see a key. means (kTileStrip)
+/// as for softmax_backward.
+struct StripGradient {
+  QueryStrip strip;
+  const Bf16* d_output = nullptr;  // rows lie output_stride apart
+  int64_t output_stride = 0;
+  const float* means = nullptr;
+  const Bf16* value_columns = nullptr;  // (head_dim, keys), packed as a b
+  const Bf16* key_rows = nullptr;       // rows of a b (key_depth, head_dim) that is packed
+  int64_t key_depth = 0;
+  Bf16* d_scores = nullptr;  // (kTileStrip, keys): scratch memory
+  int64_t at = 0, depth = 0;
+  Bf16 *probabilities_transposed = nullptr, *d_transposed = nullptr;
+  Bf16* d_queries = nullptr;
+};
+
 struct TileKernels {
   bool available = false;
   /// Rows at .. at + rows - 1 of b (depth, columns) = x (rows, columns), whose rows lie `stride`
@@ -164,6 +212,8 @@ struct TileKernels {
   void (*multiply_to_narrow)(const TileProduct<Bf16>& product) = nullptr;
   void (*activate)(const ActivatedProduct& product) = nullptr;
   void (*activate_backward)(const ActivatedGradient& product) = nullptr;
+  void (*attend)(const AttendedStrip& op) = nullptr;
+  void (*attend_backward)(const StripGradient& op) = nullptr;
 };
 
 /// Those whose results go into matrix products: Narrow is float or Bf16. Whatever is computed is
@@ -265,5 +315,6 @@ void AddProduct(Kernels* kernels);
 void AddTranspose(Kernels* kernels);
 void AddTiles(Kernels* kernels);
 void AddTileActivation(Kernels* kernels);
+void AddTileAttention(Kernels* kernels);
 }  // namespace gyre::cpu::GYRE_INSTRUCTION_SET
 #endif

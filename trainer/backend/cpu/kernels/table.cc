@@ -20,6 +20,7 @@ Kernels Table() {
   AddTranspose(&kernels);
   AddTiles(&kernels);
   AddTileActivation(&kernels);
+  AddTileAttention(&kernels);
   return kernels;
 }
 

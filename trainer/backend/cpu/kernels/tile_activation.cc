@@ -16,27 +16,6 @@ struct BlockSums {
   alignas(64) float half[2][kTileStrip * kTileStrip];
 };
 
-// A few steps at a time of what is left to do for a block.
-template <typename Block>
-class Rest {
- public:
-  // `chances`: how often Some will be called.
-  [[gnu::always_inline]] explicit Rest(int64_t chances)
-      : some_(static_cast<int>((Block::kSteps + chances - 1) / chances)) {}
-  [[gnu::always_inline]] void Start(const Block& block) {
-    block_ = block;
-    next_ = 0;
-  }
-  [[gnu::always_inline]] void Some() {
-    for (int i = 0; i < some_ && next_ < Block::kSteps; ++i) block_.Step(next_++);
-  }
-
- private:
-  const int some_;
-  Block block_;
-  int next_ = Block::kSteps;
-};
-
 // 16 numbers where a row's part of a block begins, and 16 more.
 [[gnu::always_inline]] inline Floats Sums(const float* sums, int row, int column) {
   return Load(Whole{}, sums + row * kTileStrip + column);

@@ -131,5 +131,26 @@ template <int kHigh, int kWide>
   if (kHigh == 2 && kWide == 2) _tile_stored(3, c + kLanes * stride + kLanes, 4 * stride);
 }
 
+// What is left to do for a block, a few of its steps at a time.
+template <typename Block>
+class Rest {
+ public:
+  // `chances`: how often Some will be called.
+  [[gnu::always_inline]] explicit Rest(int64_t chances)
+      : some_(static_cast<int>((Block::kSteps + chances - 1) / chances)) {}
+  [[gnu::always_inline]] void Start(const Block& block) {
+    block_ = block;
+    next_ = 0;
+  }
+  [[gnu::always_inline]] void Some() {
+    for (int i = 0; i < some_ && next_ < Block::kSteps; ++i) block_.Step(next_++);
+  }
+
+ private:
+  const int some_;
+  Block block_;
+  int next_ = Block::kSteps;
+};
+
 }  // namespace gyre::cpu::GYRE_INSTRUCTION_SET
 #endif
