@@ -45,9 +45,12 @@ void TiledHead::Forward() const {
 void TiledHead::Backward(const AttentionGradients& g) const {
   const Bf16* qkv = Data<Bf16>(op_.qkv);
   const Bf16* d_outputs = Data<Bf16>(g.d_output);
-  PackColumns(qkv + row_.Key(key_head_, 0), row_.stride(), scratch_.head_keys.Of(thread_));
-  PackColumns(qkv + row_.Value(key_head_, 0), row_.stride(), scratch_.head_values.Of(thread_));
-  PackRows(qkv + row_.Key(key_head_, 0), row_.stride(), scratch_.key_rows.Of(thread_));
+  // One thread takes all heads that share keys, one after the other.
+  if (head_ % (op_.heads / op_.kv_heads) == 0) {
+    PackColumns(qkv + row_.Key(key_head_, 0), row_.stride(), scratch_.head_keys.Of(thread_));
+    PackColumns(qkv + row_.Value(key_head_, 0), row_.stride(), scratch_.head_values.Of(thread_));
+    PackRows(qkv + row_.Key(key_head_, 0), row_.stride(), scratch_.key_rows.Of(thread_));
+  }
   PackRows(qkv + row_.Query(head_, 0), row_.stride(), scratch_.head_queries.Of(thread_));
   PackRows(d_outputs + row_.Output(head_, 0), row_.output_stride(), scratch_.d_output.Of(thread_));
   const int most = QueryGroup(op_.length);
@@ -132,6 +135,7 @@ void TiledHead::Next(int place, std::initializer_list<NextPart> parts, QueryStri
   const int head = same_row ? head_ + 1 : 0, key_head = head / (op_.heads / op_.kv_heads);
   NextRows* next = strip->next;
   for (const auto& [matrix, kind] : parts) {
+    if (same_row && key_head == key_head_ && (kind == kKey || kind == kValue)) continue;
     const int64_t at = kind == kQuery   ? row.Query(head, place)
                        : kind == kKey   ? row.Key(key_head, place)
                        : kind == kValue ? row.Value(key_head, place)

@@ -20,7 +20,8 @@ inline constexpr int64_t kRowsPerThread = 128;
 template <typename Narrow>
 inline constexpr int64_t kBlockRows = sizeof(Narrow) == sizeof(float) ? 128 : 256;
 /// Attention looks at this many queries at a time: with more, more of what nobody sees is computed,
-/// with fewer, products are too small to be fast. Products with keys take at most kKeyBlock.
+/// with fewer, products are too small to be fast. Products with keys take at most kKeyBlock. (By
+/// tiles it goes by kTileStrip.)
 template <typename Narrow>
 inline constexpr int kQueryBlock = sizeof(Narrow) == sizeof(float) ? 64 : 128;
 inline constexpr int kKeyBlock = 512;

@@ -15,6 +15,27 @@ namespace {
 
 constexpr int kBlockSize = kTileStrip * kTileStrip;
 
+// Where row `row` of a block is in an a that is packed.
+[[gnu::always_inline]] inline int RowInTiles(int row) {
+  return row / kLanes * kTileSize + row % kLanes * kTileDepth;
+}
+// Both registers as Narrowed gives them, a first.
+[[gnu::always_inline]] inline Words NarrowedPair(Floats a, Floats b) {
+  return __builtin_bit_cast(Words, _mm512_cvtne2ps_pbh(b, a));
+}
+[[gnu::always_inline]] inline void StoreLine(Floats a, Floats b, Bf16* line) {
+  const Words words = NarrowedPair(a, b);
+  __builtin_memcpy(static_cast<void*>(line), &words, sizeof(words));
+}
+// Number i of both: a word.
+[[gnu::always_inline]] inline Words Interleaved(Floats even, Floats odd) {
+  typedef uint16_t Numbers __attribute__((vector_size(64)));
+  constexpr Numbers kOrder = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+                              8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+  const Numbers numbers = __builtin_bit_cast(Numbers, NarrowedPair(even, odd));
+  return __builtin_bit_cast(Words, __builtin_shuffle(numbers, kOrder));
+}
+
 [[gnu::always_inline]] inline LeftTiles Rows(const Bf16* rows, int64_t stride) {
   return {rows, 2 * stride, kLanes * stride, kTileDepth};
 }
@@ -113,9 +134,7 @@ template <bool kSloped>
       const float shift = shifts[row];
       const Floats a = Exp2(scores.Logit(row, 0, scores.Load(row, 0)) - shift);
       const Floats b = Exp2(scores.Logit(row, kLanes, scores.Load(row, kLanes)) - shift);
-      Bf16* const place = to + row / kLanes * kTileSize + row % kLanes * kTileDepth;
-      Store(Whole{}, a, place);
-      Store(Whole{}, b, place + kLanes);
+      StoreLine(a, b, to + RowInTiles(row));
       sums[row] += a + b;
     }
   }
@@ -157,10 +176,9 @@ template <bool kSloped>
     StoreTiles<2, 2>(products, kTileStrip);
     for (int row = 0; row < kTileStrip; ++row) {
       const float inverse = 1 / totals[row];
-      for (int c = 0; c < kTileStrip; c += kLanes) {
-        Store(Whole{}, Load(Whole{}, products + row * kTileStrip + c) * inverse,
-              op.output + row * op.output_stride + column + c);
-      }
+      const float* const from = products + row * kTileStrip;
+      StoreLine(Load(Whole{}, from) * inverse, Load(Whole{}, from + kLanes) * inverse,
+                op.output + row * op.output_stride + column);
     }
   }
   _tile_release();
@@ -181,34 +199,26 @@ struct GradientBlock {
   static constexpr int kSteps = kPairs + 4;  // two rows each, then a square to transpose
 
   struct Row {
-    Halves p, d;
+    Floats p, d;
   };
   [[gnu::always_inline]] Row Of(int row, int column) const {
     const Floats score = scores.Load(row, column);
     const Floats d = Load(Whole{}, d_probabilities + row * kTileStrip + column);
     const Floats p = Exp2(scores.Logit(row, column, score) - rows->log_sum[row]);
     const Floats change = p * (d * scale - rows->mean[row]);
-    return {Narrowed(scores.Seen(row, column, p, Floats{})),
-            Narrowed(scores.Seen(row, column, change, Floats{}))};
-  }
-  [[gnu::always_inline]] static Words Pair(Halves even, Halves odd) {
-    return Extended(even) | (Extended(odd) << 16);
-  }
-  [[gnu::always_inline]] void PutRow(Halves x, int row, int column) const {
-    __builtin_memcpy(
-        static_cast<void*>(d_rows + row / kLanes * kTileSize + row % kLanes * kTileDepth + column),
-        &x, sizeof(x));
+    return {scores.Seen(row, column, p, Floats{}), scores.Seen(row, column, change, Floats{})};
   }
   [[gnu::always_inline]] void Step(int step) const {
     if (step >= kPairs) return Transpose(step - kPairs);
-    for (int half = 0; half < 2; ++half) {
-      const int even = 2 * step, odd = even + 1, column = half * kLanes;
-      const Row a = Of(even, column), b = Of(odd, column);
-      pairs[half * kPairs + step] = Pair(a.p, b.p);
-      pairs[(2 + half) * kPairs + step] = Pair(a.d, b.d);
-      PutRow(a.d, even, column);
-      PutRow(b.d, odd, column);
-    }
+    const int even = 2 * step, odd = even + 1;
+    const Row a = Of(even, 0), b = Of(odd, 0);
+    pairs[step] = Interleaved(a.p, b.p);
+    pairs[2 * kPairs + step] = Interleaved(a.d, b.d);
+    const Row c = Of(even, kLanes), d = Of(odd, kLanes);
+    pairs[kPairs + step] = Interleaved(c.p, d.p);
+    pairs[3 * kPairs + step] = Interleaved(c.d, d.d);
+    StoreLine(a.d, c.d, d_rows + RowInTiles(even));
+    StoreLine(b.d, d.d, d_rows + RowInTiles(odd));
   }
   [[gnu::always_inline]] void Transpose(int square) const {
     Words words[kPairs];
@@ -272,10 +282,9 @@ template <bool kSloped>
     Accumulate<2, 2>(strip.keys, Packed(op.d_scores), op.key_rows + column * op.key_depth, [] {});
     StoreTiles<2, 2>(scores[0], kTileStrip);
     for (int row = 0; row < kTileStrip; ++row) {
-      for (int c = 0; c < kTileStrip; c += kLanes) {
-        Store(Whole{}, Load(Whole{}, scores[0] + row * kTileStrip + c),
-              op.d_queries + row * strip.stride + column + c);
-      }
+      const float* const from = scores[0] + row * kTileStrip;
+      StoreLine(Load(Whole{}, from), Load(Whole{}, from + kLanes),
+                op.d_queries + row * strip.stride + column);
     }
   }
   _tile_release();
