@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <future>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -11,6 +10,10 @@ namespace {
 
 // So that the first answer of a flood does not wait for its last call.
 constexpr size_t kCallsPerCommit = 512;
+constexpr size_t kReportBytesPerCommit = size_t{4} << 20;
+// Kept in memory while they wait.
+constexpr size_t kMostReportBytes = size_t{128} << 20;
+constexpr Millis kLongestPause{5000};
 
 }  // namespace
 
@@ -23,12 +26,31 @@ void CommitLoop::Post(Call call) {
   {
     const MutexLock lock(mutex_);
     if (!stopping_) {
-      posted_.push_back(std::move(call));
+      report_bytes_ += call.bytes;
+      (call.bytes > 0 ? reports_ : posted_).push_back(std::move(call));
       changed_.NotifyOne();
       return;
     }
   }
   call.done(Unavailable("the coordinator is shutting down"));
+}
+
+void CommitLoop::Wake() {
+  const MutexLock lock(mutex_);
+  woken_ = true;
+  changed_.NotifyOne();
+}
+
+bool CommitLoop::HasRoom(size_t bytes) const {
+  const MutexLock lock(mutex_);
+  return report_bytes_ == 0 || report_bytes_ + bytes <= kMostReportBytes;
+}
+
+Millis CommitLoop::Backlog() const {
+  const MutexLock lock(mutex_);
+  if (report_bytes_ <= kReportBytesPerCommit || bytes_per_ms_ <= 0) return Millis(0);
+  const double ms = static_cast<double>(report_bytes_) / bytes_per_ms_;
+  return std::min(Millis(static_cast<int64_t>(ms)), kLongestPause);
 }
 
 Status CommitLoop::Do(std::function<Status(const Moment&)> run) {
@@ -60,30 +82,50 @@ Status CommitLoop::health() const {
   return health_;
 }
 
+std::vector<Call> CommitLoop::TakeLocked(size_t* bytes) {
+  woken_ = false;
+  std::vector<Call> calls;
+  for (; !posted_.empty() && calls.size() < kCallsPerCommit; posted_.pop_front()) {
+    calls.push_back(std::move(posted_.front()));
+  }
+  for (; !reports_.empty() && calls.size() < kCallsPerCommit; reports_.pop_front()) {
+    if (*bytes > 0 && *bytes + reports_.front().bytes > kReportBytesPerCommit) break;
+    *bytes += reports_.front().bytes;
+    calls.push_back(std::move(reports_.front()));
+  }
+  report_bytes_ -= *bytes;
+  return calls;
+}
+
 void CommitLoop::Run() {
   std::optional<Millis> next = Millis(0);
   while (true) {
     std::vector<Call> calls;
+    size_t bytes = 0;  // of reports among them
     bool last = false;
     {
       const MutexLock lock(mutex_);
-      while (!stopping_ && posted_.empty()) {
+      while (!stopping_ && !woken_ && posted_.empty() && reports_.empty()) {
         if (!next) {
           changed_.Wait(mutex_);
         } else if (!changed_.WaitFor(mutex_, std::max(*next - clock_.Now(), Millis(0)))) {
           break;
         }
       }
-      const size_t taken = std::min(posted_.size(), kCallsPerCommit);
-      calls.assign(std::make_move_iterator(posted_.begin()),
-                   std::make_move_iterator(posted_.begin() + static_cast<std::ptrdiff_t>(taken)));
-      posted_.erase(posted_.begin(), posted_.begin() + static_cast<std::ptrdiff_t>(taken));
-      last = stopping_ && posted_.empty();
+      calls = TakeLocked(&bytes);
+      last = stopping_ && posted_.empty() && reports_.empty();
     }
-    next = coordinator_.Execute(calls, {clock_.Now(), clock_.WallTime()});
+    const Millis begin = clock_.Now();
+    next = coordinator_.Execute(calls, {begin, clock_.WallTime()});
     {
       const MutexLock lock(mutex_);
       health_ = coordinator_.health();
+      if (bytes >= kReportBytesPerCommit / 8) {  // of small ones, most of the time is the commit's
+        const double took =
+            static_cast<double>(std::max<int64_t>((clock_.Now() - begin).count(), 1));
+        const double rate = static_cast<double>(bytes) / took;
+        bytes_per_ms_ = bytes_per_ms_ <= 0 ? rate : 0.8 * bytes_per_ms_ + 0.2 * rate;
+      }
     }
     if (last) break;
   }

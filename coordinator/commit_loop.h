@@ -4,7 +4,13 @@
 // the last commit was being written shares the next one (group commit without a timer: the disk
 // sets the pace). Between calls it wakes up when the scheduler says that time alone will change
 // something.
+//
+// Reports (calls with bytes) wait for everything else, so that a flood of them holds up no lease
+// and no question of a person; a commit takes so many bytes of them that it does not take long, and
+// HasRoom() says when no more should be kept waiting. Backlog() is what a worker that has reported
+// is asked to wait before it does again.
 
+#include <deque>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -27,6 +33,16 @@ class CommitLoop {
   /// from this one with UNAVAILABLE. Never blocks.
   void Post(Call call);
 
+  /// Something is on the coordinator's board. Never blocks.
+  void Wake();
+  Millis Now() const { return clock_.Now(); }
+
+  /// Whether so many bytes of reports may be posted; else the caller has to come again.
+  bool HasRoom(size_t bytes) const;
+  /// How long it takes to write the reports that wait, from what the last ones took; 0 = they all
+  /// go with the next commit.
+  Millis Backlog() const;
+
   /// Posts and waits. For threads that may wait.
   Status Do(std::function<Status(const Moment&)> run);
   /// The same for a call that changes nothing: it is answered also while the disk is full.
@@ -42,12 +58,17 @@ class CommitLoop {
  private:
   Status Wait(Call call);
   void Run();
+  std::vector<Call> TakeLocked(size_t* bytes) GYRE_REQUIRES(mutex_);
 
   Coordinator& coordinator_;
   const Clock& clock_;
   mutable Mutex mutex_;
   Condition changed_;
-  std::vector<Call> posted_ GYRE_GUARDED_BY(mutex_);
+  std::deque<Call> posted_ GYRE_GUARDED_BY(mutex_);
+  std::deque<Call> reports_ GYRE_GUARDED_BY(mutex_);
+  size_t report_bytes_ GYRE_GUARDED_BY(mutex_) = 0;  // of reports_
+  double bytes_per_ms_ GYRE_GUARDED_BY(mutex_) = 0;  // of reports, lately; 0 = not known
+  bool woken_ GYRE_GUARDED_BY(mutex_) = false;
   bool stopping_ GYRE_GUARDED_BY(mutex_) = false;
   Status health_ GYRE_GUARDED_BY(mutex_);
   std::thread thread_;

@@ -36,6 +36,7 @@ Status Coordinator::Reload(const Moment& at) {
   last_event_id_ = snapshot.last_event_id;
   is_stale_ = false;
   state_ = State(std::move(snapshot), timing_, at);
+  PublishAll();
   return OkStatus();
 }
 
@@ -64,6 +65,7 @@ Status Coordinator::Transact(const std::vector<Call>& calls, const Moment& at,
   const auto transact = [&]() -> Status {
     if (is_stale_) GYRE_RETURN_IF_ERROR(Reload(at));
     GYRE_RETURN_IF_ERROR(store_->Begin());
+    GYRE_RETURN_IF_ERROR(TakeBeats(at));
     for (const Call& call : calls) {
       const int64_t writes = store_->writes();
       results->push_back(call.run(at));
@@ -75,6 +77,7 @@ Status Coordinator::Transact(const std::vector<Call>& calls, const Moment& at,
     return store_->Commit();
   };
   Status status = transact();
+  if (status.ok()) Publish();  // before anybody hears of a lease
   SettleOffers(/*committed=*/status.ok());
   const std::vector<RunningJobReply> progress = std::exchange(progress_, {});
   stale_calls_.clear();

@@ -22,6 +22,7 @@
 #include "base/status.h"
 #include "coordinator/calls.h"
 #include "coordinator/explain_job.h"
+#include "coordinator/lease_board.h"
 #include "coordinator/retry.h"
 #include "coordinator/scheduler.h"
 #include "coordinator/state.h"
@@ -36,6 +37,7 @@ struct Call {
   std::function<Status(const Moment&)> run;
   std::function<void(const Status&)> done;
   bool reads = false;  // changes nothing: answered also while nothing can be committed
+  size_t bytes = 0;    // of a report: it goes after what is none, and so many bytes at a time
 };
 
 /// Hears of what can be watched. Called from the coordinator's thread; must not wait.
@@ -63,6 +65,8 @@ class Coordinator {
   /// OK, or why the last transaction that changed something could not be committed.
   const Status& health() const { return health_; }
   const Store& store() const { return *store_; }
+  /// Heartbeats may be answered from here by any thread; then Execute has to come soon.
+  LeaseBoard& board() { return board_; }
   /// The random id of this start on this database: in every lease.
   const std::string& epoch() const { return epoch_; }
   int64_t last_event_id() const { return last_event_id_; }
@@ -132,6 +136,10 @@ class Coordinator {
                   Decisions* decisions);
   Status Abandon(const Status& status, const Moment& at);
   Status CarryOut(const Moment& at, Decisions* decisions);
+  Status TakeBeats(const Moment& at);
+  void Publish();
+  void PublishAll();
+  void Publish(const JobEntry& job);
 
   // placement.cc
   SchedulerView View(const Moment& at);
@@ -174,6 +182,7 @@ class Coordinator {
   // leases.cc
   Result<JobEntry*> Fenced(const AttemptRef& attempt, const char* call, const Moment& at);
   bool Holds(const WorkerEntry& worker, const AttemptRef& attempt);
+  WorkerDesire DesireOf(const JobEntry& job);
   Status Suspect(JobEntry& job, const Moment& at);
   Status HeardOf(JobEntry& job, const Moment& at);
   Status TakeOver(const WorkerEntry& worker, const LeftAttempt& left,
@@ -234,6 +243,8 @@ class Coordinator {
   // Of this transaction.
   std::vector<RunningJobReply> progress_;
   std::vector<StaleCall> stale_calls_;
+  std::set<int64_t> touched_jobs_, touched_sweeps_;  // that an event was about
+  LeaseBoard board_;
   Status health_;
   bool is_stale_ = false;  // memory is not what the file says: read it before anything else
 };

@@ -177,8 +177,13 @@ Status Coordinator::CheckInvariants() {
   if (live != snapshot.live.size() || live != state_.live().size()) {
     return Internal("live attempts differ between memory and file");
   }
+  if (board_.size() != live) return Internal("the board of leases has some that are not live");
   for (const AttemptRecord& row : snapshot.live) {
-    const LiveAttempt& attempt = *state_.FindJob(row.job_id)->live;
+    const JobEntry& job = *state_.FindJob(row.job_id);
+    const LiveAttempt& attempt = *job.live;
+    if (board_.Find({row.job_id, row.number, row.incarnation, row.epoch}) != DesireOf(job)) {
+      return Internal("the board of leases is wrong about job " + std::to_string(row.job_id));
+    }
     if (attempt.record.number != row.number || attempt.record.state != row.state ||
         attempt.record.last_sequence != row.last_sequence || attempt.record.epoch != row.epoch ||
         attempt.record.incarnation != row.incarnation ||

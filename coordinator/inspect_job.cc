@@ -83,9 +83,9 @@ std::string Coordinator::WhyItRuns(const JobEntry& job, const Moment& at) {
            InWords(std::max(*live.lost_at - at.now, Millis(0))) +
            ", the attempt is given up and the job goes on elsewhere from its last checkpoint";
   }
-  const bool stops = job.record.cancel_requested || live.timed_out || IsPaused(job);
-  return stops ? "it was told to stop, and does as soon as its worker hears of it"
-               : "it runs: step " + std::to_string(live.progress.step);
+  return DesireOf(job) == WorkerDesire::kStop
+             ? "it was told to stop, and does as soon as its worker hears of it"
+             : "it runs: step " + std::to_string(live.progress.step);
 }
 
 Result<std::string> Coordinator::WhyNotAgain(const JobEntry& job,

@@ -68,6 +68,41 @@ Superseded Coordinator::WhySuperseded(const AttemptRef& attempt) {
   return say(Reason::kOtherIncarnation, " is leased to another process");
 }
 
+// Heartbeats that were answered from the board, at the time at which they came.
+Status Coordinator::TakeBeats(const Moment& at) {
+  for (const LeaseBoard::Noted& noted : board_.Take()) {
+    const Moment then{noted.at, at.wall - (at.now - noted.at)};
+    const auto heard = Heartbeat(noted.call, then);
+    // It may have been replaced since; whatever else is wrong is wrong with the store.
+    if (!heard.ok() && store_->failed()) return heard.status();
+  }
+  return OkStatus();
+}
+
+void Coordinator::Publish(const JobEntry& job) {
+  if (job.live == nullptr) return board_.Remove(job.record.id);
+  const AttemptRecord& live = job.live->record;
+  board_.Put({live.job_id, live.number, live.incarnation, live.epoch}, DesireOf(job));
+}
+
+void Coordinator::Publish() {
+  for (const int64_t id : std::exchange(touched_sweeps_, {})) {
+    const SweepEntry* sweep = state_.FindSweep(id);
+    if (sweep != nullptr) touched_jobs_.insert(sweep->jobs.begin(), sweep->jobs.end());
+  }
+  for (const int64_t id : std::exchange(touched_jobs_, {})) {
+    if (const JobEntry* job = state_.FindJob(id)) Publish(*job);
+  }
+}
+
+void Coordinator::PublishAll() {
+  touched_sweeps_.clear();
+  touched_jobs_.clear();
+  board_.Clear();
+  for (const auto& [id, worker] : state_.workers()) board_.Welcome(worker.record.incarnation);
+  for (const int64_t id : state_.live()) Publish(*state_.FindJob(id));
+}
+
 // The grace begins when it is noticed: a coordinator that was held up itself has not heard anybody.
 Status Coordinator::Suspect(JobEntry& job, const Moment& at) {
   LiveAttempt& live = *job.live;

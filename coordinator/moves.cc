@@ -72,8 +72,10 @@ Status Coordinator::Note(const char* kind, EventAbout about, const Moment& at) {
   event.sweep_id = about.sweep;
   event.attempt = about.attempt;
   event.worker_id = about.worker;
+  if (about.sweep) touched_sweeps_.insert(*about.sweep);
   if (about.job != nullptr) {
     const JobRecord& job = about.job->record;
+    touched_jobs_.insert(job.id);
     event.sweep_id = job.sweep_id;
     event.job_id = job.id;
     about.details["variant"] = state_.VariantName(job.variant_id);

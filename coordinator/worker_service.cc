@@ -81,27 +81,38 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, CommitLoo
 /// The same for a call about an attempt: one that comes too late is told by what it is superseded.
 template <typename Value, typename Run, typename Fill>
 void AnswerAttempt(grpc::ServerUnaryReactor* reactor, CommitLoop& loop, Coordinator& coordinator,
-                   const AttemptRef& attempt, Run run, Fill fill) {
+                   const AttemptRef& attempt, size_t bytes, Run run, Fill fill) {
   const auto value = std::make_shared<Value>();
   const auto late = std::make_shared<std::optional<Superseded>>();
-  loop.Post({[run = std::move(run), &coordinator, attempt, value, late](const Moment& at) {
-               Result<Value> result = run(at);
-               if (result.ok()) *value = *std::move(result);
-               late->reset();
-               if (result.status().code() == StatusCode::kFailedPrecondition) {
-                 *late = coordinator.WhySuperseded(attempt);
-               }
-               return result.status();
-             },
-             [reactor, fill = std::move(fill), value, late](const Status& status) {
-               if (status.ok()) fill(*value);
-               if (status.code() != StatusCode::kFailedPrecondition || !*late) {
-                 return reactor->Finish(ToGrpcStatus(status));
-               }
-               v1::Superseded superseded;
-               ToProto(**late, &superseded);
-               reactor->Finish(ToGrpcStatus(status, superseded));
-             }});
+  loop.Post({.run =
+                 [run = std::move(run), &coordinator, attempt, value, late](const Moment& at) {
+                   Result<Value> result = run(at);
+                   if (result.ok()) *value = *std::move(result);
+                   late->reset();
+                   if (result.status().code() == StatusCode::kFailedPrecondition) {
+                     *late = coordinator.WhySuperseded(attempt);
+                   }
+                   return result.status();
+                 },
+             .done =
+                 [reactor, fill = std::move(fill), value, late](const Status& status) {
+                   if (status.ok()) fill(*value);
+                   if (status.code() != StatusCode::kFailedPrecondition || !*late) {
+                     return reactor->Finish(ToGrpcStatus(status));
+                   }
+                   v1::Superseded superseded;
+                   ToProto(**late, &superseded);
+                   reactor->Finish(ToGrpcStatus(status, superseded));
+                 },
+             .bytes = bytes});
+}
+
+std::vector<AttemptRef> AttemptsOf(const HeartbeatCall& call) {
+  std::vector<AttemptRef> attempts;
+  for (const HeldAttempt& held : call.held) {
+    attempts.push_back({held.job, held.number, call.incarnation, held.epoch});
+  }
+  return attempts;
 }
 
 /// What to do with each, and, where that is to drop it, why.
@@ -151,16 +162,22 @@ grpc::ServerUnaryReactor* WorkerServiceAdapter::AcquireLease(grpc::CallbackServe
 grpc::ServerUnaryReactor* WorkerServiceAdapter::Heartbeat(grpc::CallbackServerContext* context,
                                                           const v1::HeartbeatRequest* request,
                                                           v1::HeartbeatResponse* response) {
+  HeartbeatCall call = FromProto(*request);
+  if (const auto desires = coordinator_.board().Beat(call, loop_.Now())) {
+    const std::vector<LeaseWord> words = InWords(coordinator_, AttemptsOf(call), *desires);
+    for (const LeaseWord& word : words) ToProto(word, response->add_desires());
+    response->set_epoch(coordinator_.epoch());
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    loop_.Wake();
+    return reactor;
+  }
   using Words = std::vector<LeaseWord>;
   return Answer<Words>(
       context, loop_,
-      [this, call = FromProto(*request)](const Moment& at) -> Result<Words> {
+      [this, call = std::move(call)](const Moment& at) -> Result<Words> {
         GYRE_ASSIGN_OR_RETURN(const HeartbeatReply desires, coordinator_.Heartbeat(call, at));
-        std::vector<AttemptRef> attempts;
-        for (const HeldAttempt& held : call.held) {
-          attempts.push_back({held.job, held.number, call.incarnation, held.epoch});
-        }
-        return InWords(coordinator_, attempts, desires);
+        return InWords(coordinator_, AttemptsOf(call), desires);
       },
       [this, response](const Words& words) {
         for (const LeaseWord& word : words) ToProto(word, response->add_desires());
@@ -178,10 +195,19 @@ grpc::ServerUnaryReactor* WorkerServiceAdapter::ReportPoints(grpc::CallbackServe
     reactor->Finish(ToGrpcStatus(call->status()));
     return reactor;
   }
+  const size_t bytes = request->ByteSizeLong();
+  if (!loop_.HasRoom(bytes)) {
+    reactor->Finish(ToGrpcStatus(ResourceExhausted(
+        "more reports wait than the coordinator keeps in memory; send this again in a while")));
+    return reactor;
+  }
   AnswerAttempt<int64_t>(
-      reactor, loop_, coordinator_, (*call)->attempt,
+      reactor, loop_, coordinator_, (*call)->attempt, bytes,
       [this, call](const Moment& at) { return coordinator_.ReportPoints(**call, at); },
-      [response](int64_t acknowledged) { response->set_acknowledged(acknowledged); });
+      [this, response](int64_t acknowledged) {
+        response->set_acknowledged(acknowledged);
+        response->set_pause_ms(loop_.Backlog().count());
+      });
   return reactor;
 }
 
@@ -193,7 +219,7 @@ grpc::ServerUnaryReactor* WorkerServiceAdapter::ReportCheckpoint(
   objects_.Check(call->hash, [this, reactor, call, response](const Status& held) {
     if (!held.ok()) return reactor->Finish(ToGrpcStatus(held));
     AnswerAttempt<ObsoleteObjects>(
-        reactor, loop_, coordinator_, call->attempt,
+        reactor, loop_, coordinator_, call->attempt, /*bytes=*/0,
         [this, call](const Moment& at) { return coordinator_.ReportCheckpoint(*call, at); },
         [this, response](const ObsoleteObjects& obsolete) {
           response->mutable_obsolete()->Add(obsolete.begin(), obsolete.end());
@@ -213,7 +239,7 @@ grpc::ServerUnaryReactor* WorkerServiceAdapter::FinishAttempt(
     return reactor;
   }
   AnswerAttempt<ObsoleteObjects>(
-      reactor, loop_, coordinator_, call->attempt,
+      reactor, loop_, coordinator_, call->attempt, /*bytes=*/0,
       [this, call = *call](const Moment& at) { return coordinator_.FinishAttempt(call, at); },
       [this, response](const ObsoleteObjects& obsolete) {
         response->mutable_obsolete()->Add(obsolete.begin(), obsolete.end());

@@ -31,7 +31,7 @@ Result<WorkerEntry*> Coordinator::KnownWorker(const std::string& incarnation) {
 }
 
 Status Coordinator::Heard(WorkerEntry& worker, const Moment& at) {
-  worker.silent_at = at.now + timing_.lease;
+  worker.silent_at = std::max(worker.silent_at, at.now + timing_.lease);
   worker.record.last_seen_at = at.wall;
   const bool back = std::exchange(worker.record.gone, false);
   if (!back && at.wall - worker.last_seen_written < kSeenEvery) return OkStatus();
@@ -77,6 +77,7 @@ Result<RegisterReply> Coordinator::Register(const RegisterCall& call, const Mome
     worker = &state_.Add(record);
   } else {
     if (anew) {
+      board_.Forget(worker->record.incarnation);
       replaced_incarnations_.insert(worker->record.incarnation);
       for (const LeftAttempt& left : call.left) {
         GYRE_RETURN_IF_ERROR(TakeOver(*worker, left, call.incarnation, at));
@@ -102,6 +103,7 @@ Result<RegisterReply> Coordinator::Register(const RegisterCall& call, const Mome
         "worker_registered",
         {.worker = record.id, .details = {{"name", record.name}, {"slots", record.slots}}}, at));
   }
+  board_.Welcome(call.incarnation);
   RegisterReply reply{record.id, timing_.heartbeat, timing_.lease, protocol, {}};
   for (const LeftAttempt& left : call.left) {
     reply.left.push_back(Holds(*worker, left.attempt) ? WorkerDesire::kContinue
@@ -146,7 +148,12 @@ Result<WorkerDesire> Coordinator::DesireFor(const WorkerEntry& worker, const Hel
     job->record.tokens_done = held.progress.tokens;
     if (held.progress.step > 0) progress_.push_back(DescribeRunning(*job));
   }
-  const bool stop = job->record.cancel_requested || live.timed_out || IsPaused(*job);
+  Publish(*job);
+  return DesireOf(*job);
+}
+
+WorkerDesire Coordinator::DesireOf(const JobEntry& job) {
+  const bool stop = job.record.cancel_requested || job.live->timed_out || IsPaused(job);
   return stop ? WorkerDesire::kStop : WorkerDesire::kContinue;
 }
 
