@@ -23,7 +23,8 @@ AttemptReport Read(const v1::AttemptReport& attempt) {
           .error = attempt.error(),
           .peak_memory_bytes = attempt.peak_memory_bytes(),
           .tokens_per_second = attempt.tokens_per_second(),
-          .after = attempt.after()};
+          .after = attempt.after(),
+          .suspected_at = attempt.suspected_at()};
 }
 
 }  // namespace
@@ -68,6 +69,7 @@ Result<JobReport> JobClient::GetJob(int64_t id) {
   for (const v1::AttemptReport& attempt : response.attempts()) {
     report.attempts.push_back(Read(attempt));
   }
+  report.warnings.assign(response.warnings().begin(), response.warnings().end());
   return report;
 }
 

@@ -17,6 +17,8 @@ struct AttemptReport {
   int64_t peak_memory_bytes = 0;  // 0 = not known
   double tokens_per_second = 0;   // 0 = not known
   std::string after;              // what became of the job then
+  std::string
+      suspected_at;  // since then its worker is silent beyond its lease; empty = it is heard of
 
   bool ended() const { return !ended_at.empty(); }
 };
@@ -33,6 +35,7 @@ struct JobReport {
   std::string why;
   std::vector<std::string> next;  // what to do
   std::vector<AttemptReport> attempts;
+  std::vector<std::string> warnings;  // what casts a doubt on its results
 
   bool ended() const { return state != "QUEUED" && state != "RUNNING"; }
 };

@@ -78,7 +78,8 @@ Json ToJson(const AttemptReport& attempt) {
                {"error", TextOrNull(attempt.error)},
                {"peak_memory_bytes", nullptr},
                {"tokens_per_second", nullptr},
-               {"after", TextOrNull(attempt.after)}};
+               {"after", TextOrNull(attempt.after)},
+               {"suspected_at", TextOrNull(attempt.suspected_at)}};
   if (attempt.peak_memory_bytes > 0) json["peak_memory_bytes"] = attempt.peak_memory_bytes;
   if (attempt.tokens_per_second > 0) json["tokens_per_second"] = attempt.tokens_per_second;
   return json;
@@ -98,6 +99,7 @@ std::string ToJson(const JobReport& job) {
                {"error", TextOrNull(job.error)},
                {"why", job.why},
                {"next", job.next},
+               {"warnings", job.warnings},
                {"attempts", Json::array()}};
   for (const AttemptReport& attempt : job.attempts) json["attempts"].push_back(ToJson(attempt));
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -121,6 +123,7 @@ std::string AttemptHeader(const JobReport& job, const AttemptReport& attempt) {
   if (attempt.resumed_from_step > 0) {
     text += ", from step " + std::to_string(attempt.resumed_from_step);
   }
+  if (!attempt.suspected_at.empty()) text += "; silent since " + Readable(attempt.suspected_at);
   return attempt.ended() ? text + "; " + AttemptEnding(attempt) : text;
 }
 
@@ -134,6 +137,9 @@ std::string RenderJob(const JobReport& job, OutputFormat format, int width) {
   text += Wrap("why: " + Visible(job.why), width, 5) + "\n";
   for (const std::string& next : job.next) {
     text += Wrap("do:  " + Visible(next), width, 5) + "\n";
+  }
+  for (const std::string& warning : job.warnings) {
+    text += Wrap("warning: " + Visible(warning), width, 5) + "\n";
   }
   if (!job.attempts.empty()) text += "\n";
   for (const AttemptReport& attempt : job.attempts) {

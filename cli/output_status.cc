@@ -80,7 +80,8 @@ TextTable RunningRows(const std::vector<RunningJobStatus>& running) {
                           Tokens(job.tokens) + " of " + Tokens(job.tokens_budget),
                           job.loss ? FormatFixed(*job.loss, 3) : "-",
                           job.tokens_per_second > 0 ? FormatCount(job.tokens_per_second) : "-",
-                          std::to_string(job.attempt), job.worker});
+                          std::to_string(job.attempt),
+                          job.worker + (job.suspected_at.empty() ? "" : " (silent)")});
   }
   return table;
 }
@@ -99,6 +100,12 @@ std::string Troubles(const SweepStatus& sweep, int width) {
     add("paused: gyre resume " + sweep.name + " goes on");
   }
   if (!sweep.waiting.empty()) add("waiting: " + sweep.waiting);
+  if (sweep.differing_points > 0) {
+    add("warning: " + std::to_string(sweep.differing_points) +
+        " points came again with another value under the same fingerprint; gyre explain JOB tells "
+        "which, and gyre query \"SELECT job_id, details FROM events WHERE kind = "
+        "'nondeterminism'\" all of them");
+  }
   return text;
 }
 

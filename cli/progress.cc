@@ -44,6 +44,19 @@ std::string Sentence(const WatchedEvent& event) {
       event.attempt > 1 ? " again, attempt " + std::to_string(event.attempt) : "";
   if (event.kind == "attempt_leased") return text.job + " started" + again;
   if (event.kind == "attempt_lost") return text.job + " lost its worker, and will be resumed";
+  if (event.kind == "attempt_suspected") {
+    return "nothing is heard of the worker of " + text.job +
+           "; if that stays so, the job goes on elsewhere";
+  }
+  if (event.kind == "attempt_back") return "the worker of " + text.job + " is heard of again";
+  if (event.kind == "attempt_reattached") {
+    return text.job + ": a new process of its worker delivers what it had done";
+  }
+  if (event.kind == "nondeterminism") {
+    return text.job +
+           " came to another value than before under the same fingerprint; gyre explain "
+           "tells more";
+  }
   if (event.kind == "attempt_failed") return text.job + " attempt failed" + text.error;
   if (event.kind == "job_succeeded") return text.job + " succeeded";
   if (event.kind == "job_failed") return text.job + " FAILED" + text.error;

@@ -47,6 +47,7 @@ RunningJobStatus Read(const v1::RunningJob& job) {
                           .tokens_per_second = job.tokens_per_second(),
                           .loss = std::nullopt};
   if (std::isfinite(job.loss())) status.loss = job.loss();
+  status.suspected_at = job.suspected_at();
   return status;
 }
 
@@ -74,6 +75,7 @@ SweepStatus Read(const v1::Sweep& sweep) {
   status.waiting = sweep.waiting();
   status.pause_reason = sweep.pause_reason();
   status.problem = sweep.problem();
+  status.differing_points = sweep.differing_points();
   for (const v1::VariantProgress& variant : sweep.variants()) {
     status.variants.push_back(
         {variant.variant(), Read(variant.jobs()), variant.tokens_done(), variant.tokens_budget()});

@@ -208,8 +208,9 @@ struct SweepReply {
   std::vector<RunningJobReply> running;
   std::vector<FailedJobReply> failures;
   std::vector<VariantReply> variants;
-  std::string waiting;  // why its queued jobs cannot start, or empty
-  std::string problem;  // of the coordinator, or empty
+  int64_t differing_points = 0;  // of its jobs, each once
+  std::string waiting;           // why its queued jobs cannot start, or empty
+  std::string problem;           // of the coordinator, or empty
 };
 /// An attempt as people look back at it.
 struct AttemptReply {
@@ -228,6 +229,7 @@ struct JobReply {
   std::string sweep, variant, queued_at, why;
   std::vector<std::string> next;
   std::vector<AttemptReply> attempts;
+  std::vector<std::string> warnings;  // what casts a doubt on its results
 };
 struct WorkerReply {
   WorkerRecord worker;

@@ -10,6 +10,7 @@ namespace {
 
 // So that the first answer of a flood does not wait for its last call.
 constexpr size_t kCallsPerCommit = 512;
+constexpr size_t kOthersPerCommit = 448;  // so that reports always have a place
 constexpr size_t kReportBytesPerCommit = size_t{4} << 20;
 // Kept in memory while they wait.
 constexpr size_t kMostReportBytes = size_t{128} << 20;
@@ -85,7 +86,7 @@ Status CommitLoop::health() const {
 std::vector<Call> CommitLoop::TakeLocked(size_t* bytes) {
   woken_ = false;
   std::vector<Call> calls;
-  for (; !posted_.empty() && calls.size() < kCallsPerCommit; posted_.pop_front()) {
+  for (; !posted_.empty() && calls.size() < kOthersPerCommit; posted_.pop_front()) {
     calls.push_back(std::move(posted_.front()));
   }
   for (; !reports_.empty() && calls.size() < kCallsPerCommit; reports_.pop_front()) {

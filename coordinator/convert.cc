@@ -285,6 +285,7 @@ void ToProto(const SweepReply& reply, v1::Sweep* message) {
   message->set_waiting(reply.waiting);
   message->set_pause_reason(reply.sweep.pause_reason);
   message->set_problem(reply.problem);
+  message->set_differing_points(reply.differing_points);
   for (const VariantReply& variant : reply.variants) {
     v1::VariantProgress* progress = message->add_variants();
     progress->set_variant(variant.variant);
@@ -333,6 +334,7 @@ void ToProto(const JobReply& reply, v1::JobReport* message) {
   message->set_why(reply.why);
   for (const std::string& next : reply.next) message->add_next(next);
   for (const AttemptReply& attempt : reply.attempts) ToProto(attempt, message->add_attempts());
+  for (const std::string& warning : reply.warnings) message->add_warnings(warning);
 }
 
 void ToProto(const ClusterReply& reply, v1::Cluster* message) {

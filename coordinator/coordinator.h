@@ -222,6 +222,7 @@ class Coordinator {
 
   // inspect_job.cc
   WaitingFacts WaitingFactsOf(const JobEntry& job, const Moment& at);
+  Status AddWarnings(const JobEntry& job, JobReply* reply);
   std::string WhyItRuns(const JobEntry& job, const Moment& at);
   Result<std::string> WhyNotAgain(const JobEntry& job, const std::vector<AttemptReply>& attempts);
 

@@ -78,6 +78,7 @@ SweepReply Coordinator::Describe(const SweepEntry& sweep, bool with_jobs) {
     Count(job.record.state, &variant.jobs);
     // A follower's tokens are its origin's.
     if (!job.record.reused_from) {
+      reply.differing_points += job.record.differing_points;
       variant.tokens_budget += job.record.tokens_budget;
       variant.tokens_done += std::min(job.record.tokens_done, job.record.tokens_budget);
     }
@@ -153,7 +154,8 @@ Status Coordinator::CheckInvariants() {
     if (job == nullptr) return Internal(name + " is in the file and not in memory");
     if (job->record.state != row.state || job->record.attempt != row.attempt ||
         job->record.failures != row.failures || job->record.losses != row.losses ||
-        job->record.memory_failures != row.memory_failures || job->record.paused != row.paused ||
+        job->record.memory_failures != row.memory_failures ||
+        job->record.differing_points != row.differing_points || job->record.paused != row.paused ||
         job->record.cancel_requested != row.cancel_requested) {
       return Internal(name + " differs between memory and file");
     }

@@ -49,6 +49,7 @@ Result<JobReply> Coordinator::GetJob(int64_t id, const Moment& at) {
   for (size_t i = 1; i < reply.attempts.size(); ++i) {
     reply.attempts[i - 1].after = AsAttempt(reply.attempts[i]);
   }
+  GYRE_RETURN_IF_ERROR(AddWarnings(*job, &reply));
   if (job->record.reused_from) {
     const std::string origin = std::to_string(*job->record.reused_from);
     reply.why = "it is the same piece of work as job " + origin +
@@ -72,6 +73,32 @@ Result<JobReply> Coordinator::GetJob(int64_t id, const Moment& at) {
     reply.next = WhatToDoAfter(facts);
   }
   return reply;
+}
+
+Status Coordinator::AddWarnings(const JobEntry& job, JobReply* reply) {
+  const JobEntry& trained = job.record.reused_from ? *state_.FindJob(*job.record.reused_from) : job;
+  const int64_t count = trained.record.differing_points;
+  if (count == 0) return OkStatus();
+  GYRE_ASSIGN_OR_RETURN(const std::string text,
+                        store_->FirstEventOf(trained.record, "nondeterminism"));
+  const Json first = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  std::string example;
+  if (first.is_object() && first.contains("before") && first.contains("after")) {
+    const auto said = [&](const char* which) {
+      return first[which]["value"].dump() + " in attempt " + first[which]["attempt"].dump();
+    };
+    example = ", first " + first.value("metric", "") + " at step " + first["step"].dump() + ": " +
+              said("before") + ", " + said("after");
+  }
+  reply->warnings.push_back(
+      std::to_string(count) + (count == 1 ? " point" : " points") +
+      " came again with another value under the same fingerprint" + example +
+      "; the later one stands, and where the job ran does not compute the same twice: do not trust "
+      "small differences (gyre query \"SELECT * FROM events WHERE kind = 'nondeterminism' AND "
+      "job_id "
+      "= " +
+      std::to_string(trained.record.id) + "\")");
+  return OkStatus();
 }
 
 std::string Coordinator::WhyItRuns(const JobEntry& job, const Moment& at) {

@@ -56,18 +56,45 @@ Status ReadVariants(const Database& database, SweepStatus* sweep) {
   return OkStatus();
 }
 
-/// Empty also in files of the first version, which had no such thing.
+/// Files of older versions lack some.
+Result<bool> HasColumn(const Database& database, const std::string& table,
+                       const std::string& column) {
+  GYRE_ASSIGN_OR_RETURN(Statement statement,
+                        database.Prepare("SELECT 1 FROM pragma_table_info(?) WHERE name = ?"));
+  statement.Bind(1, table);
+  statement.Bind(2, column);
+  return statement.Step();
+}
+
 Status ReadPauseReason(const Database& database, SweepStatus* sweep) {
-  GYRE_ASSIGN_OR_RETURN(
-      Statement column,
-      database.Prepare("SELECT 1 FROM pragma_table_info('sweeps') WHERE name = 'pause_reason'"));
-  GYRE_ASSIGN_OR_RETURN(const bool exists, column.Step());
+  GYRE_ASSIGN_OR_RETURN(const bool exists, HasColumn(database, "sweeps", "pause_reason"));
   if (!exists) return OkStatus();
   GYRE_ASSIGN_OR_RETURN(Statement reason,
                         database.Prepare("SELECT pause_reason FROM sweeps WHERE id = ?"));
   reason.Bind(1, sweep->id);
   GYRE_ASSIGN_OR_RETURN(const bool row, reason.Step());
   if (row) sweep->pause_reason = reason.Text(0);
+  return OkStatus();
+}
+
+Status ReadDoubts(const Database& database, SweepStatus* sweep) {
+  GYRE_ASSIGN_OR_RETURN(const bool exists, HasColumn(database, "jobs", "differing_points"));
+  if (!exists) return OkStatus();
+  GYRE_ASSIGN_OR_RETURN(
+      Statement sum,
+      database.Prepare("SELECT coalesce(sum(differing_points), 0) FROM jobs WHERE sweep_id = ?"));
+  sum.Bind(1, sweep->id);
+  GYRE_RETURN_IF_ERROR(sum.Step().status());
+  sweep->differing_points = sum.Int(0);
+  for (RunningJobStatus& job : sweep->running) {
+    GYRE_ASSIGN_OR_RETURN(Statement silent,
+                          database.Prepare("SELECT coalesce(suspected_at, '') FROM attempts WHERE "
+                                           "job_id = ? AND number = ?"));
+    silent.Bind(1, job.job_id);
+    silent.Bind(2, int64_t{job.attempt});
+    GYRE_ASSIGN_OR_RETURN(const bool row, silent.Step());
+    if (row) job.suspected_at = silent.Text(0);
+  }
   return OkStatus();
 }
 
@@ -159,6 +186,7 @@ Result<SweepStatus> ReadSweepInSnapshot(const Database& database, const std::str
   GYRE_RETURN_IF_ERROR(ReadPauseReason(database, &sweep));
   GYRE_RETURN_IF_ERROR(ReadVariants(database, &sweep));
   GYRE_RETURN_IF_ERROR(ReadRunningJobs(database, &sweep));
+  GYRE_RETURN_IF_ERROR(ReadDoubts(database, &sweep));
   GYRE_RETURN_IF_ERROR(ReadFailures(database, &sweep));
   return sweep;
 }
@@ -232,6 +260,7 @@ Json ToJson(const RunningJobStatus& job) {
                {"loss", nullptr}};
   if (job.tokens_per_second > 0) json["tokens_per_second"] = job.tokens_per_second;
   if (job.loss && std::isfinite(*job.loss)) json["loss"] = *job.loss;
+  if (!job.suspected_at.empty()) json["suspected_at"] = job.suspected_at;
   return json;
 }
 
@@ -259,6 +288,7 @@ Json ToJson(const SweepStatus& sweep) {
                {"pause_reason", TextOrNull(sweep.pause_reason)},
                {"waiting", TextOrNull(sweep.waiting)},
                {"problem", TextOrNull(sweep.problem)},
+               {"differing_points", sweep.differing_points},
                {"variants", Json::array()},
                {"running", Json::array()},
                {"failures", Json::array()}};

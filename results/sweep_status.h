@@ -31,6 +31,8 @@ struct RunningJobStatus {
   int64_t step = 0, tokens = 0, tokens_budget = 0;
   double tokens_per_second = 0;  // 0 = not known
   std::optional<double> loss;    // of the last step reported
+  std::string
+      suspected_at;  // since then its worker is silent beyond its lease; empty = it is heard of
 };
 
 struct FailedJobStatus {
@@ -61,6 +63,7 @@ struct SweepStatus {
   std::string pause_reason;             // why it paused itself; empty when it did not
   std::string waiting;  // why no worker can take its queued jobs; a coordinator says it, no file
   std::string problem;  // of the coordinator, e.g. that its disk is full; no file says it
+  int64_t differing_points = 0;  // that came again with another value under the same fingerprint
 
   bool ended() const { return jobs.ended() == jobs.total(); }
   /// Of what is left nothing starts before somebody does something.

@@ -54,6 +54,7 @@ struct JobRecord {
   std::optional<int64_t> diverged_at_step;
   int attempt = 0, failures = 0, losses = 0, memory_failures = 0;
   int forgiven = 0;
+  int64_t differing_points = 0;
   int64_t ran_ms = 0;
   std::optional<std::string> ended_at;
   std::string error, stop_reason;

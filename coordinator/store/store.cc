@@ -72,7 +72,7 @@ std::optional<int64_t> OptionalInt(const Statement& rows, int column) {
 constexpr char kJobColumns[] =
     "SELECT id, sweep_id, variant_id, seed, state, cancel_requested, tokens_budget, tokens_done, "
     "reused_from, diverged_at_step, attempt, failures, losses, ran_ms, ended_at, error, paused, "
-    "memory_failures, forgiven, stop_reason FROM jobs ";
+    "memory_failures, forgiven, stop_reason, differing_points FROM jobs ";
 
 Result<JobRecord> ReadJob(const Statement& rows) {
   JobRecord job;
@@ -96,6 +96,7 @@ Result<JobRecord> ReadJob(const Statement& rows) {
   job.memory_failures = static_cast<int>(rows.Int(17));
   job.forgiven = static_cast<int>(rows.Int(18));
   job.stop_reason = rows.Text(19);
+  job.differing_points = rows.Int(20);
   return job;
 }
 

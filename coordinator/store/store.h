@@ -96,6 +96,8 @@ class Store {
   Status SetIncarnation(const AttemptRecord& attempt, const std::string& incarnation);
   Result<std::optional<AttemptRecord>> FindAttempt(int64_t job_id, int number);
   Result<LeaseDetails> DetailsOf(int64_t job_id);
+  /// Of the job's first event of that kind; empty = it has none.
+  Result<std::string> FirstEventOf(const JobRecord& job, const char* kind);
   /// NOT_FOUND: no such job.
   Result<JobHistory> HistoryOf(int64_t job_id);
   /// The random id of this database.

@@ -103,6 +103,17 @@ Result<JobHistory> Store::HistoryOf(int64_t job_id) {
   }
 }
 
+Result<std::string> Store::FirstEventOf(const JobRecord& job, const char* kind) {
+  GYRE_ASSIGN_OR_RETURN(Statement * rows,
+                        Bound("SELECT details FROM events WHERE sweep_id = ? AND job_id = ? AND "
+                              "kind = ? ORDER BY id LIMIT 1",
+                              job.sweep_id, job.id, kind));
+  GYRE_ASSIGN_OR_RETURN(const bool row, Step(rows));
+  std::string details = row ? rows->Text(0) : "";
+  rows->Reset();
+  return details;
+}
+
 Result<std::string> Store::DatabaseId() {
   GYRE_ASSIGN_OR_RETURN(Statement * rows, Bound("SELECT id FROM database"));
   GYRE_ASSIGN_OR_RETURN(const bool row, Step(rows));

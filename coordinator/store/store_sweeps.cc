@@ -87,10 +87,10 @@ Status Store::Update(const JobRecord& job) {
       "UPDATE jobs SET state = ?, cancel_requested = ?, tokens_done = ?, diverged_at_step = ?, "
       "attempt = ?, failures = ?, losses = ?, memory_failures = ?, forgiven = ?, stop_reason = ?, "
       "ran_ms = ?, ended_at = ?, "
-      "error = ?, paused = ? WHERE id = ?",
+      "error = ?, paused = ?, differing_points = ? WHERE id = ?",
       Name(job.state), job.cancel_requested, job.tokens_done, job.diverged_at_step, job.attempt,
       job.failures, job.losses, job.memory_failures, job.forgiven, job.stop_reason, job.ran_ms,
-      job.ended_at, job.error, job.paused, job.id);
+      job.ended_at, job.error, job.paused, job.differing_points, job.id);
 }
 
 Result<int64_t> Store::Insert(const WorkerRecord& worker, Millis wall) {

@@ -106,7 +106,8 @@ TEST_F(LifeOfJobs, HeartbeatsKeepALeaseAndSilenceLosesIt) {
             "1|1|ReportPoints");
 }
 
-// trinodb/trino#3730
+// trinodb/trino#3730, stackhpc/ansible-slurm-appliance#114: a clock that is 0.76 s off drops all
+// workers.
 TEST_F(LifeOfJobs, AClockThatIsSetTouchesNoLease) {
   const LeaseReply lease = Leased();
   const HeldAttempt held{lease.job_id, lease.attempt, {}};
@@ -166,12 +167,20 @@ TEST_F(LifeOfJobs, AnotherValueUnderTheSameFingerprintIsAnEvent) {
                 "'after' "
                 "FROM events WHERE kind = 'nondeterminism'"),
             R"(m|1|{"attempt":1,"value":1.5}|{"attempt":2,"value":1.25})");
+  EXPECT_EQ(Sweep("s").differing_points, 1);
+  const auto job = Get<JobReply>([&](const Moment& at) { return coordinator_->GetJob(1, at); });
+  ASSERT_THAT(job->warnings, testing::SizeIs(1));
+  EXPECT_THAT(job->warnings[0],
+              HasSubstr("1 point came again with another value under the same fingerprint, first m "
+                        "at step 1: 1.5 in attempt 1, 1.25 in attempt 2"));
   ASSERT_TRUE(Finish(Ref(second, "w1"), AttemptOutcome::kStopped, 1).ok());
   // Another machine may compute other bits: that is no news.
   const LeaseReply third = Again();
   ASSERT_TRUE(Report(Ref(third, "w1"), 1, {{"m", 1, 10, 1.125}}, "gpu").ok());
   EXPECT_EQ(Sql("SELECT count(*) FROM events WHERE kind = 'nondeterminism'"), "1");
   EXPECT_EQ(Sql("SELECT value, attempt FROM points WHERE step = 1"), "1.125|3");
+  Restart();
+  EXPECT_EQ(Sweep("s").differing_points, 1);
 }
 
 TEST_F(LifeOfJobs, BatchesComeOnceAndInOrder) {

@@ -10,6 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Optional;
 using testing::SizeIs;
 
 class Leases : public CoordinatorTest {
@@ -229,6 +230,48 @@ TEST_F(Leases, AReattachedAttemptThatIsNotHeldAnyMoreIsLost) {
   ASSERT_TRUE(Beat("w2", {}).ok());
   ASSERT_TRUE(Beat("w2", {}).ok());
   EXPECT_EQ(Jobs(), "1|QUEUED");
+}
+
+// It4innovations/hyperqueue#890: heartbeats come, nobody processes them, and their worker is
+// dropped.
+TEST_F(Leases, AHeartbeatIsAnsweredWithoutACommitAndCountsFromWhenItCame) {
+  LeaseBoard& board = coordinator_->board();
+  now_ += Millis(3000);
+  EXPECT_THAT(board.Beat({"w1", {Held()}, "the disk is full"}, now_),
+              Optional(ElementsAre(WorkerDesire::kContinue)));
+  now_ += Millis(8000);
+  EXPECT_THAT(board.Beat({"w1", {Held()}, ""}, now_),
+              Optional(ElementsAre(WorkerDesire::kContinue)));
+  Advance(Millis(11'000));  // so long the disk takes
+  EXPECT_EQ(Sql("SELECT state, suspected_at FROM attempts"), "RUNNING|NULL");
+  EXPECT_EQ(Sql("SELECT state FROM workers"), "ACTIVE");
+  const auto cluster = Get<ClusterReply>([&](const Moment&) { return coordinator_->GetCluster(); });
+  EXPECT_EQ(cluster->workers[0].problem, "");  // of the two the newer
+  Advance(Millis(999));
+  EXPECT_EQ(Sql("SELECT suspected_at FROM attempts"), "NULL");
+  Advance(Millis(1));
+  EXPECT_NE(Sql("SELECT suspected_at FROM attempts"), "NULL");
+}
+
+TEST_F(Leases, TheBoardSaysAtOnceWhatIsWantedAndLeavesTheRestToTheCoordinator) {
+  LeaseBoard& board = coordinator_->board();
+  const HeartbeatCall beat{"w1", {Held()}};
+  ASSERT_TRUE(Do([&](const Moment& at) { return coordinator_->Pause({"s"}, at).status(); }).ok());
+  EXPECT_THAT(board.Beat(beat, now_), Optional(ElementsAre(WorkerDesire::kStop)));
+  ASSERT_TRUE(Do([&](const Moment& at) { return coordinator_->Resume({"s"}, at).status(); }).ok());
+  EXPECT_THAT(board.Beat(beat, now_), Optional(ElementsAre(WorkerDesire::kContinue)));
+  ASSERT_TRUE(Get<int>([&](const Moment& at) { return coordinator_->CancelJob(1, at); }).ok());
+  EXPECT_THAT(board.Beat(beat, now_), Optional(ElementsAre(WorkerDesire::kStop)));
+
+  EXPECT_EQ(board.Beat({"somebody", {}}, now_), std::nullopt);
+  HeldAttempt other = Held();
+  other.epoch = "another";
+  EXPECT_EQ(board.Beat({"w1", {Held(), other}}, now_), std::nullopt);
+  ASSERT_TRUE(Finish(Mine(), AttemptOutcome::kStopped).ok());
+  EXPECT_EQ(board.Beat(beat, now_), std::nullopt);
+  EXPECT_THAT(board.Beat({"w1", {}}, now_), Optional(SizeIs(0)));
+  ASSERT_TRUE(Register("w", "w2").ok());
+  EXPECT_EQ(board.Beat({"w1", {}}, now_), std::nullopt);
 }
 
 TEST_F(Leases, VersionsOfTheProtocolAreARangeAndARefusalNamesBoth) {

@@ -107,8 +107,8 @@ TEST_F(ReportsTest, AStepThatTakesAMinuteKeepsItsLease) {
 }
 
 // optuna/optuna#4234, optuna/optuna#5470: a late `tell` on a trial that was given up crashes the
-// process. G-Research/fasttrackml#54, mlflow/mlflow#20715: what is sent again is an error or
-// doubles rows.
+// process. G-Research/fasttrackml#54, mlflow/mlflow#20715, ludwig-ai/ludwig#3670: what is sent again
+// is an error or doubles rows.
 TEST_F(ReportsTest, ALateReportIsToldThatItIsLateAndChangesNothing) {
   ASSERT_TRUE(Submit(MakeSweep("s", 1, 1)).ok());
   ASSERT_TRUE(Register("w", "w1").ok());

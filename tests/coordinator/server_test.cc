@@ -15,6 +15,7 @@
 #include "gyre/v1/sweep_service.grpc.pb.h"
 #include "gyre/v1/worker_service.grpc.pb.h"
 #include "objects/database_list.h"
+#include "proto/grpc_status.h"
 #include "proto/protocol.h"
 #include "results/database.h"
 #include "results/sweep_status.h"
@@ -167,6 +168,45 @@ TEST_F(ServerTest, ALogIsTakenFromItsWorkerAloneAndRead) {
   read.set_attempt(2);
   EXPECT_EQ(Call(*logs, &v1::LogService::Stub::Read, read, &part).error_code(),
             grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(ServerTest, ALateCallBringsWhatSupersedesItOverTheWire) {
+  v1::SubmitResponse submitted;
+  ASSERT_TRUE(Submit("s", &submitted).ok());
+  Register();
+  ASSERT_EQ(Acquire(0).lease().job_id(), 1);
+  v1::FinishAttemptRequest finish;
+  finish.mutable_attempt()->set_job_id(1);
+  finish.mutable_attempt()->set_attempt(1);
+  finish.mutable_attempt()->set_epoch(epoch_);
+  finish.set_incarnation("w1");
+  finish.set_outcome(v1::OUTCOME_STOPPED);
+  v1::FinishAttemptResponse finished;
+  ASSERT_TRUE(Call(*workers_, &v1::WorkerService::Stub::FinishAttempt, finish, &finished).ok());
+
+  v1::ReportPointsRequest points;
+  *points.mutable_attempt() = finish.attempt();
+  points.set_incarnation("w1");
+  points.set_sequence(1);
+  v1::ReportPointsResponse acknowledged;
+  const grpc::Status status =
+      Call(*workers_, &v1::WorkerService::Stub::ReportPoints, points, &acknowledged);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  v1::Superseded superseded;
+  ASSERT_TRUE(TakeDetail(status, &superseded));
+  EXPECT_EQ(superseded.reason(), v1::Superseded::REASON_ENDED);
+  EXPECT_EQ(superseded.current_attempt(), 1);
+  EXPECT_EQ(superseded.job_state(), "QUEUED");
+  EXPECT_EQ(superseded.why(), status.error_message());
+
+  v1::HeartbeatRequest beat;
+  beat.set_incarnation("w1");
+  *beat.add_held()->mutable_attempt() = finish.attempt();
+  v1::HeartbeatResponse answer;
+  ASSERT_TRUE(Call(*workers_, &v1::WorkerService::Stub::Heartbeat, beat, &answer).ok());
+  EXPECT_EQ(answer.epoch(), epoch_);
+  EXPECT_EQ(answer.desires(0).desire(), v1::DESIRE_DROP);
+  EXPECT_EQ(answer.desires(0).superseded().reason(), v1::Superseded::REASON_ENDED);
 }
 
 TEST_F(ServerTest, AJobFromSubmissionToQuery) {

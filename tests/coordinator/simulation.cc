@@ -105,8 +105,7 @@ void Simulation::Faults() {
       return After(Between(10, 15'000), [this] { StartCoordinator(); });
     case 1:
       ++deaths;
-      ++workers_[static_cast<size_t>(victim)].generation;
-      Drop(workers_[static_cast<size_t>(victim)]);
+      KillWorker(victim);
       return After(Between(10, 20'000), [this, victim] { StartWorker(victim); });
     case 2:
       ++cuts;
@@ -218,11 +217,17 @@ void Simulation::Insist(const Thread& thread, Run_ run, Answer answer) {
   });
 }
 
-void Simulation::StartWorker(int worker) {
+void Simulation::KillWorker(int worker) {
   FakeWorker& w = workers_[static_cast<size_t>(worker)];
   ++w.generation;
   w.registered = false;
+  const bool leaves = w.lease.job_id != 0 && Between(0, 1).count() == 0;
+  if (leaves) w.left = w.lease;
   Drop(w);
+}
+
+void Simulation::StartWorker(int worker) {
+  KillWorker(worker);
   Register(Agent(worker));
   Beat(Agent(worker));
   AskForWork(Agent(worker));
@@ -234,12 +239,33 @@ void Simulation::Register(const Thread& agent) {
   call.incarnation = Incarnation(agent);
   call.protocol = kProtocolVersion;
   call.slots = call.cpus = 1;
+  if (const auto& left = Of(agent).left) {
+    call.left.push_back({{left->job_id, left->attempt, "", left->epoch}, Of(agent).step, {}});
+  }
+  const auto reply = std::make_shared<RegisterReply>();
   Insist(
-      agent, [this, call](const Moment& at) { return coordinator_->Register(call, at).status(); },
-      [this, agent](const Status& status) {
+      agent,
+      [this, call, reply](const Moment& at) -> Status {
+        GYRE_ASSIGN_OR_RETURN(*reply, coordinator_->Register(call, at));
+        return OkStatus();
+      },
+      [this, agent, reply](const Status& status) {
         if (!status.ok()) return Fail("a live worker is refused: " + status.ToString());
         Of(agent).registered = true;
+        if (reply->left.empty() || !Of(agent).left) return;
+        if (reply->left[0] == WorkerDesire::kContinue) return Reattach(agent);
+        Of(agent).left.reset();
       });
+}
+
+// What the process before had to say, and then its end.
+void Simulation::Reattach(const Thread& agent) {
+  ++reattached;
+  FakeWorker& worker = Of(agent);
+  worker.lease = *std::exchange(worker.left, std::nullopt);
+  worker.delivers = true;
+  const Thread thread{agent.worker, agent.generation, ++worker.attempts};
+  worker.step > worker.reported ? Report(thread) : Train(thread);
 }
 
 void Simulation::Beat(const Thread& agent) {
@@ -254,9 +280,12 @@ void Simulation::Beat(const Thread& agent) {
                          .epoch = worker.lease.epoch});
   }
   const auto desires = std::make_shared<HeartbeatReply>();
+  const bool asks_board = Between(0, 1).count() == 0;
   Send(
       agent,
-      [this, call, desires](const Moment& at) -> Status {
+      [this, call, desires, asks_board](const Moment& at) -> Status {
+        const auto known = asks_board ? coordinator_->board().Beat(call, at.now) : std::nullopt;
+        if (known) return *desires = *known, OkStatus();
         GYRE_ASSIGN_OR_RETURN(*desires, coordinator_->Heartbeat(call, at));
         return OkStatus();
       },
@@ -321,13 +350,17 @@ void Simulation::Begin(const Thread& agent, const LeaseReply& lease) {
   worker.lease = lease;
   worker.step = worker.reported = lease.checkpoint_step;
   worker.sequence = 0;
-  worker.stop = false;
+  worker.stop = worker.succeeded = worker.delivers = false;
   const Thread thread{agent.worker, agent.generation, ++worker.attempts};
   Later(thread, Between(100, 3000), [this, thread] { Train(thread); });
 }
 
 void Simulation::Train(const Thread& thread) {
   FakeWorker& worker = Of(thread);
+  if (worker.delivers) {
+    return Finish(thread, worker.succeeded ? AttemptOutcome::kSucceeded : AttemptOutcome::kLost,
+                  worker.succeeded ? "" : "it ended");
+  }
   if (worker.stop) return Finish(thread, AttemptOutcome::kStopped);
   if (Chance(0.02)) return Finish(thread, AttemptOutcome::kFailed, "out of luck", "INTERNAL");
   if (Chance(0.02)) {
@@ -397,6 +430,7 @@ void Simulation::Save(const Thread& thread, bool weights_only, std::function<voi
 
 void Simulation::Finish(const Thread& thread, AttemptOutcome outcome, const std::string& error,
                         const std::string& code) {
+  Of(thread).succeeded = outcome == AttemptOutcome::kSucceeded;
   FinishAttemptCall call;
   call.attempt = Ref(thread);
   call.outcome = outcome;
@@ -474,6 +508,13 @@ void Simulation::CheckEnd() {
       Fail("job " + std::to_string(job) + " ended as " + jobs->Text(1) + ": " + jobs->Text(2));
     }
   }
+  const auto count = [&](const char* kind) {
+    auto found = database.Prepare("SELECT count(*) FROM events WHERE kind = ?");
+    found->Bind(1, std::string(kind));
+    return *found->Step() ? static_cast<int>(found->Int(0)) : 0;
+  };
+  suspected = count("attempt_suspected");
+  back = count("attempt_back");
   auto memory = database.Prepare("SELECT count(*) FROM jobs WHERE memory_failures > 2");
   if (!memory.ok() || !*memory->Step() || memory->Int(0) != 0) {
     Fail("a job was tried again and again for want of memory");

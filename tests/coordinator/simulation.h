@@ -6,8 +6,10 @@
 // Workers behave as worker/ does: an agent that registers, sends heartbeats and asks for work, and
 // an attempt's thread that reports in order, each call sent again until it is answered. The network
 // loses, delays, doubles and reorders; workers and the coordinator are killed; workers are cut off;
-// the disk is full for a while. Trainers fail and run out of memory; a person pauses, resumes and
-// retries the sweep and its jobs, and in the end wants all of it.
+// the disk is full for a while. A worker that is killed may have its last reports on disk, which
+// the next process delivers. Half of the heartbeats are answered from the board of leases. Trainers
+// fail and run out of memory; a person pauses, resumes and retries the sweep and its jobs, and in
+// the end wants all of it.
 
 #include <filesystem>
 #include <functional>
@@ -34,6 +36,7 @@ class Simulation {
   // That the faults did happen.
   int restarts = 0, deaths = 0, cuts = 0, full_disks = 0, resumed = 0, refused = 0;
   int pauses = 0, retried = 0, memory_failures = 0;
+  int reattached = 0, suspected = 0, back = 0;
 
  private:
   struct Happening {
@@ -54,6 +57,9 @@ class Simulation {
     LeaseReply lease;
     int64_t step = 0, reported = 0, sequence = 0;
     bool stop = false;
+    bool succeeded = false;          // its outcome is on its way
+    std::optional<LeaseReply> left;  // of the process before: the three above are its
+    bool delivers = false;           // the lease is of the process before
   };
   /// A thread of a worker: whatever was arranged for it does not happen once it is dead.
   struct Thread {
@@ -96,6 +102,7 @@ class Simulation {
   void Insist(const Thread& thread, Run_ run, Answer answer);
 
   // What workers do.
+  void KillWorker(int worker);
   void StartWorker(int worker);
   void Register(const Thread& agent);
   void Beat(const Thread& agent);
@@ -103,6 +110,7 @@ class Simulation {
   void AskForWork(const Thread& agent);
   void TakeLease(const LeaseReply& lease);
   void Begin(const Thread& agent, const LeaseReply& lease);
+  void Reattach(const Thread& agent);
   void Train(const Thread& thread);
   void Report(const Thread& thread);
   void Save(const Thread& thread, bool weights_only, std::function<void()> then);

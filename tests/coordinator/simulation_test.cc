@@ -19,6 +19,7 @@ TEST(SimulationTest, WhateverBreaksTheSweepComesOutTheSame) {
   }
   int restarts = 0, deaths = 0, cuts = 0, full_disks = 0, resumed = 0, refused = 0;
   int pauses = 0, retried = 0, memory_failures = 0;
+  int reattached = 0, suspected = 0, back = 0;
   const std::filesystem::path folder = FreshFolder("simulation");
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const std::filesystem::path run = folder / std::to_string(seed);
@@ -36,6 +37,9 @@ TEST(SimulationTest, WhateverBreaksTheSweepComesOutTheSame) {
     pauses += simulation.pauses;
     retried += simulation.retried;
     memory_failures += simulation.memory_failures;
+    reattached += simulation.reattached;
+    suspected += simulation.suspected;
+    back += simulation.back;
     std::filesystem::remove_all(run);
   }
   std::filesystem::remove_all(folder);
@@ -50,6 +54,9 @@ TEST(SimulationTest, WhateverBreaksTheSweepComesOutTheSame) {
   EXPECT_GT(pauses, 50);
   EXPECT_GT(retried, 20);
   EXPECT_GT(memory_failures, 10);
+  EXPECT_GT(reattached, 10);
+  EXPECT_GT(suspected, 20);
+  EXPECT_GT(back, 5);
 }
 
 }  // namespace

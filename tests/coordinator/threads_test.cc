@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <thread>
 
@@ -118,6 +119,47 @@ TEST_F(Threads, ABusyWatcherGetsOnlyTheNewestProgress) {
   ASSERT_TRUE(sink.WaitFor([&] { return sink.deliveries_ == 2; }));
   feed_.Remove(&sink);
   EXPECT_THAT(sink.steps_, ElementsAre(1, 4));
+}
+
+// ray-project/ray#18903: a loop that results keep busy does nothing else any more.
+TEST_F(Threads, ReportsWaitForEverythingElseAndTheirSendersAreToldForHowLong) {
+  constexpr size_t kMiB = size_t{1} << 20;
+  std::vector<std::string> order;  // of the loop's thread, until all is answered
+  std::atomic<int> answered{0};
+  CommitLoop loop(*coordinator_, Clock::Real());
+  const auto post = [&](const char* what, size_t bytes) {
+    loop.Post({.run = [&, what](const Moment&) { return order.push_back(what), OkStatus(); },
+               .done = [&](const Status&) { ++answered; },
+               .bytes = bytes});
+  };
+  for (const bool knows_its_rate : {false, true}) {
+    order.clear();
+    std::promise<void> begun, go;
+    loop.Post({.run =
+                   [&](const Moment&) {
+                     begun.set_value();
+                     go.get_future().wait();
+                     return OkStatus();
+                   },
+               .done = [](const Status&) {}});
+    begun.get_future().wait();
+    for (int i = 0; i < 10; ++i) post("report", kMiB);
+    post("other", 0);
+    EXPECT_TRUE(loop.HasRoom(kMiB));
+    EXPECT_FALSE(loop.HasRoom(200 * kMiB));
+    EXPECT_EQ(loop.Backlog() > Millis(0), knows_its_rate);
+    go.set_value();
+    std::promise<void> last;  // no report is so large that it never goes
+    loop.Post({.run = [](const Moment&) { return OkStatus(); },
+               .done = [&](const Status&) { last.set_value(); },
+               .bytes = 5 * kMiB});
+    last.get_future().wait();
+    ASSERT_EQ(order.size(), 11u);
+    EXPECT_EQ(order.front(), "other");
+    EXPECT_EQ(loop.Backlog(), Millis(0));
+    EXPECT_TRUE(loop.HasRoom(200 * kMiB));
+  }
+  EXPECT_EQ(answered, 22);
 }
 
 TEST_F(Threads, CallsFromManyThreadsShareCommitsAndAreAllAnswered) {

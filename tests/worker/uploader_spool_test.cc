@@ -175,6 +175,17 @@ TEST_F(UploaderSpoolTest, WhatIsSupersededIsGoneFromTheDisk) {
   EXPECT_FALSE(coordinator_.Get(1).end);
 }
 
+// wandb/wandb#293: a client hangs because it asks again and again what is refused for good.
+TEST_F(UploaderSpoolTest, WhatIsRefusedForGoodIsNotSentAgain) {
+  coordinator_.Fail("ReportPoints", InvalidArgument("a point needs a metric"), 5);
+  Uploader uploader(kAttempt, *client_, Options());
+  ASSERT_TRUE(uploader.AddPoint(At(1)));
+  ASSERT_TRUE(uploader.Finish({.outcome = Outcome::kSucceeded}).ok());
+  EXPECT_EQ(coordinator_.Calls("ReportPoints"), 1);
+  EXPECT_EQ(coordinator_.Get(1).end->outcome, Outcome::kFailed);
+  EXPECT_THAT(coordinator_.Get(1).end->error.message(), HasSubstr("a point needs a metric"));
+}
+
 // ray-project/ray#18903: results come faster than they are taken.
 TEST_F(UploaderSpoolTest, TheNextBatchWaitsAsLongAsTheCoordinatorAsks) {
   constexpr Millis kPause{300};
