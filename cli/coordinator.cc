@@ -22,7 +22,7 @@ struct Arguments {
 int RunCoordinator(Arguments arguments) {
   Timing& timing = arguments.server.timing;
   if (arguments.heartbeat_ms > 0) timing.heartbeat = Millis(arguments.heartbeat_ms);
-  if (arguments.lease_ms > 0) timing.lease = Millis(arguments.lease_ms);
+  if (arguments.lease_ms > 0) timing.lease = timing.suspect_grace = Millis(arguments.lease_ms);
   if (arguments.first_grace_ms > 0) timing.first_grace = Millis(arguments.first_grace_ms);
   if (arguments.suspect_grace_ms > 0) timing.suspect_grace = Millis(arguments.suspect_grace_ms);
 

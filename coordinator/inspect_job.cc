@@ -110,6 +110,7 @@ std::string Coordinator::WhyItRuns(const JobEntry& job, const Moment& at) {
            InWords(std::max(*live.lost_at - at.now, Millis(0))) +
            ", the attempt is given up and the job goes on elsewhere from its last checkpoint";
   }
+  if (live.has_ended) return "its trainer has ended; the last of what it reported is on its way";
   return DesireOf(job) == WorkerDesire::kStop
              ? "it was told to stop, and does as soon as its worker hears of it"
              : "it runs: step " + std::to_string(live.progress.step);

@@ -32,6 +32,7 @@ struct LiveAttempt {
       0;                   // how many heartbeats of its worker had come when it was granted
   bool timed_out = false;  // its worker is told to stop
   AttemptProgress progress;
+  bool has_ended = false;  // its worker says so, and the report of its outcome is on its way
   // The last checkpoint report and its answer, should it come again.
   std::string last_checkpoint;
   ObsoleteObjects last_obsolete;

@@ -142,6 +142,7 @@ Result<WorkerDesire> Coordinator::DesireFor(const WorkerEntry& worker, const Hel
   JobEntry* job = state_.FindJob(held.job);
   LiveAttempt& live = *job->live;
   GYRE_RETURN_IF_ERROR(HeardOf(*job, at));
+  live.has_ended = held.outcome.has_value();
   // Reports may be ahead of what the heartbeat's thread saw.
   if (held.progress.step >= live.progress.step) {
     live.progress = held.progress;

@@ -208,6 +208,11 @@ TEST_F(Leases, ANewProcessOfAWorkerDeliversWhatTheOldOneCouldNot) {
               ElementsAre(WorkerDesire::kContinue));  // its answer was lost
   const AttemptRef taken = Ref(lease_, "w2");
   EXPECT_THAT(*Beat("w2", {Held()}), ElementsAre(WorkerDesire::kContinue));
+  HeldAttempt ended = Held();
+  ended.outcome = AttemptOutcome::kSucceeded;
+  EXPECT_THAT(*Beat("w2", {ended}), ElementsAre(WorkerDesire::kContinue));
+  const auto job = Get<JobReply>([&](const Moment& at) { return coordinator_->GetJob(1, at); });
+  EXPECT_THAT(job->why, HasSubstr("its trainer has ended"));
   EXPECT_EQ(Report(Mine(), 2, {}).status().code(), StatusCode::kFailedPrecondition);
   EXPECT_TRUE(Report(taken, 2, {{"m", 2, 20, 2}}).ok());
   EXPECT_TRUE(Finish(taken, AttemptOutcome::kSucceeded, 2).ok());
