@@ -105,6 +105,11 @@ TEST(RenderStatus, SaysWhatKeepsASweep) {
   EXPECT_THAT(RenderStatus(sweep, OutputFormat::kTable, 80, 0),
               testing::AllOf(testing::HasSubstr("\npaused itself: its first 3 jobs failed alike;"),
                              testing::HasSubstr("\ncoordinator: the disk is full\n")));
+  sweep.differing_points = 2;
+  sweep.running.front().suspected_at = "2026-11-30T12:00:00.000Z";
+  const std::string text = RenderStatus(sweep, OutputFormat::kTable, 200, 0);
+  EXPECT_THAT(text, testing::HasSubstr("\nwarning: 2 points came again with another value"));
+  EXPECT_THAT(text, testing::HasSubstr(sweep.running.front().worker + " (silent)"));
 }
 
 TEST(RenderStatus, OfTheCluster) {
