@@ -191,6 +191,16 @@ TEST_F(SweepProgressTest, JobsThatRunAlreadyAreNamedFirst) {
                           "quickstart: 0.75-RoPE-reversed seed 1 is running"));
 }
 
+TEST_F(SweepProgressTest, SilenceAndDoubtsAreSaid) {
+  EXPECT_THAT(On(JobEvent(41, "attempt_suspected", 5, 1)),
+              ElementsAre(HasSubstr("nothing is heard of the worker of NoPE seed 1")));
+  EXPECT_THAT(On(JobEvent(42, "attempt_back", 5, 1)), ElementsAre(HasSubstr("is heard of again")));
+  EXPECT_THAT(On(JobEvent(43, "attempt_reattached", 5, 1)),
+              ElementsAre(HasSubstr("a new process of its worker")));
+  EXPECT_THAT(On(JobEvent(44, "nondeterminism", 5, 1)),
+              ElementsAre(HasSubstr("under the same fingerprint")));
+}
+
 TEST_F(SweepProgressTest, EventsBecomeLinesAtStateChangesOnly) {
   EXPECT_THAT(On(JobEvent(41, "attempt_leased", 5, 1)),
               ElementsAre("quickstart: NoPE seed 1 started"));
