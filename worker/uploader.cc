@@ -97,6 +97,9 @@ Status Uploader::Finish(AttemptEnd end) {
     if (!has_end_) Push(end);
     changed_.wait(lock, [&] { return finished_ || !ended_.ok(); });
     if (finished_) return OkStatus();
+  } else if (keeps_spool_ && !has_end_ &&
+             (end.outcome == Outcome::kSucceeded || end.outcome == Outcome::kStopped)) {
+    Push(end);  // for the next process; anything else may be because this one ends
   }
   const Status why = ended_;
   lock.unlock();

@@ -163,6 +163,20 @@ TEST_F(UploaderSpoolTest, AProcessThatLeavesBeforeItKnewOfTheAbsenceLeavesAllThe
   EXPECT_EQ(coordinator_.Get(1).end->outcome, Outcome::kLost);
 }
 
+TEST_F(UploaderSpoolTest, AnOutcomeThatComesAfterLeavingIsKept) {
+  Disconnect();
+  {
+    Uploader uploader(kAttempt, *client_, Options());
+    ASSERT_TRUE(uploader.AddPoint(At(1)));
+    uploader.Leave();
+    EXPECT_EQ(uploader.Finish({.outcome = Outcome::kSucceeded}).code(), StatusCode::kCancelled);
+  }
+  const auto left = Spool::Open(path_, 1 << 20);
+  ASSERT_TRUE(left.ok()) << left.status();
+  EXPECT_EQ((*left)->summary().outcome, Outcome::kSucceeded);
+  EXPECT_EQ((*left)->summary().last_sequence, 1);
+}
+
 TEST_F(UploaderSpoolTest, WhatIsSupersededIsGoneFromTheDisk) {
   coordinator_.Fail("ReportPoints", Unavailable("no connection"), 3);
   coordinator_.Fail("ReportPoints", FailedPrecondition("attempt 1 was given up"));
