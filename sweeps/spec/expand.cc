@@ -19,7 +19,7 @@ const int kSwitch = FieldIndexOrDie("position.switch");
 
 // Where the sweep becomes large: the grid if there is one, else the seeds or the variants.
 const TextPlace& PlaceOfCount(const SweepDraft& draft) {
-  if (!draft.axes.empty()) return draft.grid_place;
+  if (!draft.axes.empty() || !draft.zip.empty()) return draft.grid_place;
   const bool seeds = draft.seeds.place.line > 0 && draft.seeds.count >= draft.variants.size();
   return seeds ? draft.seeds.place : draft.variants_place;
 }
@@ -42,11 +42,11 @@ class Expander {
                                WithSeparators(options_.max_jobs) + " that --max-jobs allows");
       // Variants without the grid are few and still worth checking.
       draft_.axes.clear();
+      draft_.zip.clear();
       draft_.exclude.clear();
       if (static_cast<int64_t>(draft_.variants.size()) > options_.max_jobs) return std::move(spec_);
     }
-    for (Axis& axis : draft_.axes) BuildAxis(&axis, &draft_.base, context_);
-    std::erase_if(draft_.axes, [](const Axis& axis) { return !axis.usable; });
+    BuildAxes();
     Points();
     if (too_many) return std::move(spec_);
     Excluded();
@@ -61,9 +61,36 @@ class Expander {
   }
 
  private:
+  void BuildAxes() {
+    for (std::vector<Axis>* axes : {&draft_.axes, &draft_.zip}) {
+      for (Axis& axis : *axes) {
+        BuildAxis(&axis, &draft_.base, context_);
+        OtherSpelling(axis);
+      }
+    }
+    axes_ = draft_.axes;
+    if (!draft_.zip.empty()) {
+      axes_.insert(draft_.zip_first ? axes_.begin() : axes_.end(),
+                   JoinZip(draft_.zip, context_.faults));
+    }
+    std::erase_if(axes_, [](const Axis& axis) { return !axis.usable; });
+  }
+
+  // Two spellings of one key are two axes of which the later would silently win.
+  void OtherSpelling(const Axis& axis) {
+    if (axis.values.empty()) return;
+    for (const auto& [field, setting] : axis.values.front().settings) {
+      const auto [first, is_new] = set_by_.emplace(field, axis.place.line);
+      if (is_new) continue;
+      context_.faults->Add(axis.place, axis.section + ": " + Quoted(AllFields()[field].path) +
+                                           " varies on line " + std::to_string(first->second) +
+                                           " already");
+    }
+  }
+
   // Every variant at every place of the grid, the last axis fastest.
   void Points() {
-    std::vector<size_t> at(draft_.axes.size(), 0);
+    std::vector<size_t> at(axes_.size(), 0);
     for (size_t v = 0; v < draft_.variants.size(); ++v) {
       size_t place = 0;
       do {
@@ -74,7 +101,7 @@ class Expander {
 
   bool Advance(std::vector<size_t>* at) const {
     for (size_t i = at->size(); i-- > 0;) {
-      if (++(*at)[i] < draft_.axes[i].values.size()) return true;
+      if (++(*at)[i] < axes_[i].values.size()) return true;
       (*at)[i] = 0;
     }
     return false;
@@ -87,9 +114,9 @@ class Expander {
     point.Overlay(variant.settings);
     std::string name = variant.name;
     for (size_t i = 0; i < at.size(); ++i) {
-      const AxisValue& value = draft_.axes[i].values[at[i]];
+      const AxisValue& value = axes_[i].values[at[i]];
       point.Overlay(value.settings);
-      name += (name.empty() ? "" : " ") + draft_.axes[i].label + "=" + value.text;
+      name += (name.empty() ? "" : " ") + value.text;
     }
     if (name.empty()) name = "base";
     ResolvedPoint resolved = resolver_.Resolve(point);
@@ -326,7 +353,9 @@ class Expander {
   }
 
   void OverwritingNotes() {
-    for (const Axis& axis : draft_.axes) {
+    std::vector<Axis> axes = draft_.axes;
+    axes.insert(axes.end(), draft_.zip.begin(), draft_.zip.end());
+    for (const Axis& axis : axes) {
       std::vector<std::string> names;
       for (const VariantSettings& variant : draft_.variants) {
         const auto said = variant.settings.find(axis.field);
@@ -334,8 +363,8 @@ class Expander {
           names.push_back(variant.name);
       }
       if (names.empty()) continue;
-      context_.notes->Add("grid overwrites " + std::string(AllFields()[axis.field].path) + " of " +
-                          List(names));
+      context_.notes->Add(axis.section + " overwrites " +
+                          std::string(AllFields()[axis.field].path) + " of " + List(names));
     }
   }
 
@@ -343,6 +372,8 @@ class Expander {
   const SpecOptions& options_;
   const ReadContext& context_;
   SweepSpec spec_;
+  std::map<int, int> set_by_;  // line of the axis that sets a field
+  std::vector<Axis> axes_;     // of the product: the grid's and the zip
   PointResolver resolver_;
   std::vector<std::pair<size_t, size_t>> origins_;  // of each point: variant and place in the grid
   std::unordered_map<std::string, int> by_name_;
@@ -364,6 +395,9 @@ int64_t CountJobs(const SweepDraft& draft) {
   if (draft.variants.empty()) return 0;
   times(draft.variants.size());
   for (const Axis& axis : draft.axes) times(std::max<uint64_t>(axis.count, 1));
+  uint64_t rows = 1;
+  for (const Axis& axis : draft.zip) rows = std::max(rows, axis.count);
+  times(rows);
   times(draft.seeds.count);
   return count;
 }

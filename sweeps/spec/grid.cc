@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <set>
 
 #include "sweeps/spec/nearest.h"
@@ -26,6 +27,10 @@ struct RangeValues {
     return logarithmic ? first * std::pow(last / first, share) : first + (last - first) * share;
   }
 };
+
+std::string PathOf(const Axis& axis) {
+  return axis.section + "." + std::string(AllFields()[axis.field].path);
+}
 
 class RangeReader {
  public:
@@ -59,7 +64,7 @@ class RangeReader {
   }
 
  private:
-  std::string Name() const { return "grid." + std::string(AllFields()[axis_.field].path); }
+  std::string Name() const { return PathOf(axis_); }
 
   std::optional<RangeValues> Fault(const TextPlace& place, const std::string& rest,
                                    const std::string& help = "") {
@@ -120,7 +125,7 @@ bool IsNumeric(const Field& field) {
 void ReadAxis(Axis* axis, Faults* faults) {
   const Field& field = AllFields()[axis->field];
   const YamlRef& ref = axis->written;
-  const std::string name = "grid." + std::string(field.path);
+  const std::string name = PathOf(*axis);
   if (ref.node->IsSequence() && !ref.node->items.empty()) {
     axis->count = ref.node->items.size();
     axis->usable = true;
@@ -152,9 +157,11 @@ void AddValue(Axis* axis, Settings settings, const TextPlace& place, std::set<st
                          : settings.empty()    ? nullptr
                                                : settings.begin()->second;
   AxisValue value{std::move(settings), named == nullptr ? "null" : NameOf(named->value), place};
-  if (axis->usable && !names->insert(value.text).second) {
-    faults->Add(place, "grid." + std::string(AllFields()[axis->field].path) + " has " +
-                           Quoted(value.text) + " twice, which makes two variants with one name");
+  // The rows of a zip must differ, not the values of one of its paths.
+  const bool is_new = axis->section == "zip" || names->insert(value.text).second;
+  if (axis->usable && !is_new) {
+    faults->Add(place, PathOf(*axis) + " has " + Quoted(value.text) +
+                           " twice, which makes two variants with one name");
   }
   axis->values.push_back(std::move(value));
 }
@@ -185,7 +192,7 @@ void BuildRange(Axis* axis, const Settings* base, const ReadContext& context,
                   .text = FormatNumber(range->At(i)),
                   .items = {},
                   .entries = {}};
-    BlockReader reader("grid", Rank::kGrid, base, context);
+    BlockReader reader(axis->section, Rank::kGrid, base, context);
     const int64_t before = context.faults->count();
     Settings settings = reader.ReadField(axis->field, {&node, node.place});
     axis->usable = context.faults->count() == before;
@@ -193,6 +200,10 @@ void BuildRange(Axis* axis, const Settings* base, const ReadContext& context,
     AddValue(axis, std::move(settings), node.place, names, context.faults);
   }
   BriefNames(axis);
+}
+
+void LabelValues(Axis* axis) {
+  for (AxisValue& value : axis->values) value.text = axis->label + "=" + value.text;
 }
 
 }  // namespace
@@ -233,25 +244,29 @@ int ReadPath(const std::string& section, const std::string& path, const TextPlac
   return -1;
 }
 
-std::vector<Axis> ReadAxes(const YamlRef& grid, Faults* faults) {
+std::vector<Axis> ReadAxes(const std::string& section, const YamlRef& ref, Faults* faults) {
   std::vector<Axis> axes;
-  if (grid.node->IsNull()) return axes;
-  if (!grid.node->IsMapping()) {
-    faults->Add(grid.place,
-                "grid must be a mapping from paths to lists, and is " + DescribeNode(*grid.node),
-                "for example {train.optimizer.lr: [1e-3, 3e-3]}");
+  if (ref.node->IsNull()) return axes;
+  if (!ref.node->IsMapping()) {
+    faults->Add(
+        ref.place,
+        section + " must be a mapping from paths to lists, and is " + DescribeNode(*ref.node),
+        section == "zip"
+            ? "for example {train.tokens: [10M, 20M], train.optimizer.lr: [3e-3, 1e-3]}"
+            : "for example {train.optimizer.lr: [1e-3, 3e-3]}");
     return axes;
   }
   std::set<int> seen;
-  for (const YamlEntry& entry : grid.node->entries) {
-    Axis axis{.label = entry.key.substr(entry.key.rfind('.') + 1),
+  for (const YamlEntry& entry : ref.node->entries) {
+    Axis axis{.section = section,
+              .label = entry.key.substr(entry.key.rfind('.') + 1),
               .place = entry.place,
               .written = entry.value};
-    axis.field = ReadPath("grid", entry.key, entry.place, faults);
+    axis.field = ReadPath(section, entry.key, entry.place, faults);
     if (axis.field < 0) continue;
     if (!seen.insert(axis.field).second) {
       faults->Add(entry.place,
-                  "grid: " + Quoted(entry.key) + " is there already under another spelling");
+                  section + ": " + Quoted(entry.key) + " is there already under another spelling");
       continue;
     }
     ReadAxis(&axis, faults);
@@ -260,17 +275,67 @@ std::vector<Axis> ReadAxes(const YamlRef& grid, Faults* faults) {
   return axes;
 }
 
+void CheckZip(std::vector<Axis>* zip, const std::vector<Axis>& grid, Faults* faults) {
+  for (Axis& axis : *zip) {
+    const std::string path = Quoted(AllFields()[axis.field].path);
+    for (const Axis& other : grid) {
+      if (other.field == axis.field)
+        faults->Add(axis.place, "zip: " + path + " is in grid too", "a path varies in one of them");
+    }
+    const Axis& first = zip->front();
+    if (!axis.usable || !first.usable || axis.count == first.count) continue;
+    const std::string values = axis.count == 1 ? " value" : " values";
+    faults->Add(axis.place,
+                "zip: " + path + " has " + WithSeparators(axis.count) + values + ", and " +
+                    Quoted(AllFields()[first.field].path) + " on line " +
+                    std::to_string(first.place.line) + " has " + WithSeparators(first.count),
+                "the lists of zip vary together, so they must be of one length; a list that varies "
+                "by itself belongs in grid");
+    axis.count = first.count;
+    axis.usable = false;
+  }
+}
+
 void BuildAxis(Axis* axis, const Settings* base, const ReadContext& context) {
   if (!axis->usable) return;
   std::set<std::string> names;
-  if (axis->written.node->IsMapping()) return BuildRange(axis, base, context, &names);
+  if (axis->written.node->IsMapping()) {
+    BuildRange(axis, base, context, &names);
+    return LabelValues(axis);
+  }
   for (const YamlRef& item : axis->written.node->items) {
-    BlockReader reader("grid", Rank::kGrid, base, context);
+    BlockReader reader(axis->section, Rank::kGrid, base, context);
     const int64_t before = context.faults->count();
     Settings settings = reader.ReadField(axis->field, item);
     if (context.faults->count() > before) axis->usable = false;
     AddValue(axis, std::move(settings), item.place, &names, context.faults);
   }
+  LabelValues(axis);
+}
+
+Axis JoinZip(const std::vector<Axis>& zip, Faults* faults) {
+  Axis joined{.section = "zip", .label = "", .place = zip.front().place, .written = {}};
+  joined.usable = std::all_of(zip.begin(), zip.end(), [&zip](const Axis& axis) {
+    return axis.usable && axis.values.size() == zip.front().values.size();
+  });
+  if (!joined.usable) return joined;
+  joined.values = zip.front().values;
+  joined.count = joined.values.size();
+  std::map<std::string, size_t> rows;
+  for (size_t i = 0; i < joined.values.size(); ++i) {
+    AxisValue& row = joined.values[i];
+    for (size_t path = 1; path < zip.size(); ++path) {
+      row.settings.insert(zip[path].values[i].settings.begin(), zip[path].values[i].settings.end());
+      row.text += " " + zip[path].values[i].text;
+    }
+    const auto [first, is_new] = rows.emplace(row.text, i);
+    if (is_new) continue;
+    joined.usable = false;
+    faults->Add(row.place, "zip: places " + std::to_string(first->second + 1) + " and " +
+                               std::to_string(i + 1) + " of the lists are both " +
+                               Quoted(row.text) + ", which makes two variants with one name");
+  }
+  return joined;
 }
 
 std::vector<ExcludeItem> ReadExclude(const YamlRef& exclude, const Settings* base,

@@ -1,7 +1,8 @@
 #pragma once
 
 // The axes of a grid: dotted paths with lists or ranges of values, counted before they are built;
-// and the items of `exclude`, which name points by the same paths.
+// the paths of `zip`, which vary together and are one axis more; and the items of `exclude`, which
+// name points by the same paths.
 
 #include <cstdint>
 #include <string>
@@ -15,24 +16,29 @@ namespace gyre {
 
 struct AxisValue {
   Settings settings;
-  std::string text;  // as names of variants show it
+  std::string text;  // as names of variants show it: "lr=0.001"
   TextPlace place;
 };
 
 struct Axis {
-  int field = -1;
-  std::string label;  // last element of the path
-  TextPlace place;    // of the path
+  std::string section;  // "grid" or "zip"
+  int field = -1;       // -1: a zip of several
+  std::string label;    // last element of the path
+  TextPlace place;      // of the path
   uint64_t count = 0;
   bool usable = false;
   std::vector<AxisValue> values;  // empty until BuildAxis()
   YamlRef written;
 };
 
-/// Reads paths and counts; reports what is wrong with them.
-std::vector<Axis> ReadAxes(const YamlRef& grid, Faults* faults);
+/// Reads paths and counts; reports what is wrong with them. `section` is "grid" or "zip".
+std::vector<Axis> ReadAxes(const std::string& section, const YamlRef& ref, Faults* faults);
+/// Reports paths of other lengths than the first (they are not usable), and those that `grid` has.
+void CheckZip(std::vector<Axis>* zip, const std::vector<Axis>& grid, Faults* faults);
 /// Reads or computes the values of an axis whose count is acceptable.
 void BuildAxis(Axis* axis, const Settings* base, const ReadContext& context);
+/// The one axis that built axes of one length make together. Two rows with one name are reported.
+Axis JoinZip(const std::vector<Axis>& zip, Faults* faults);
 
 struct ExcludePair {
   int field = -1;

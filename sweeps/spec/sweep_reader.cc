@@ -187,7 +187,14 @@ class SweepReader {
   void ReadGrid() {
     if (const YamlEntry* entry = root_->Find("grid")) {
       draft_.grid_place = entry->place;
-      draft_.axes = ReadAxes(entry->value, faults_);
+      draft_.axes = ReadAxes("grid", entry->value, faults_);
+    }
+    if (const YamlEntry* entry = root_->Find("zip")) {
+      draft_.zip = ReadAxes("zip", entry->value, faults_);
+      const YamlEntry* grid = root_->Find("grid");
+      draft_.zip_first = grid != nullptr && entry < grid;
+      if (draft_.axes.empty()) draft_.grid_place = entry->place;
+      CheckZip(&draft_.zip, draft_.axes, faults_);
     }
     if (const YamlEntry* entry = root_->Find("exclude")) {
       draft_.exclude_place = entry->place;

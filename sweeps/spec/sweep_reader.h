@@ -33,8 +33,10 @@ struct SweepDraft {
   TextPlace base_place;
   std::vector<VariantSettings> variants;
   TextPlace variants_place;
-  std::vector<Axis> axes;
-  TextPlace grid_place;
+  std::vector<Axis> axes;  // of the grid
+  std::vector<Axis> zip;   // vary together: one axis more
+  bool zip_first = false;  // zip stands above grid, and in names too
+  TextPlace grid_place;    // of zip where there is no grid
   std::vector<ExcludeItem> exclude;
   TextPlace exclude_place, baseline_place;
   SeedList seeds;

@@ -46,6 +46,13 @@ constexpr Field kFields[] = {
      .meaning = "A mapping from a dotted path to a list of values, or to {range: [a, b], count: n} "
                 "or {log_range: [a, b], count: n}: the cartesian product, applied to every variant",
      .scope = FieldScope::kSweep},
+    {.path = "zip",
+     .kind = kAny,
+     .default_text = "none",
+     .meaning =
+         "A mapping like `grid`, of lists of one length that vary together: the first values, "
+         "the second ones, and so on; one more axis of the product",
+     .scope = FieldScope::kSweep},
     {.path = "sample",
      .kind = kAny,
      .default_text = "null",
