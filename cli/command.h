@@ -7,6 +7,7 @@
 
 namespace gyre {
 
+void AddBackupCommand(CLI::App& app, int* exit_code);
 void AddCancelCommand(CLI::App& app, int* exit_code);
 void AddCertificatesCommand(CLI::App& app, int* exit_code);
 void AddCompareCommand(CLI::App& app, int* exit_code);
@@ -22,6 +23,7 @@ void AddPlanCommand(CLI::App& app, int* exit_code);
 void AddPlotCommand(CLI::App& app, int* exit_code);
 void AddQueryCommand(CLI::App& app, int* exit_code);
 void AddReportCommand(CLI::App& app, int* exit_code);
+void AddRestoreCommand(CLI::App& app, int* exit_code);
 void AddResumeCommand(CLI::App& app, int* exit_code);
 void AddRetryCommand(CLI::App& app, int* exit_code);
 void AddRunCommand(CLI::App& app, int* exit_code);

@@ -28,6 +28,8 @@ int main(int argc, char** argv) {
   gyre::AddWorkerCommand(app, &exit_code);
   gyre::AddDataCommand(app, &exit_code);
   gyre::AddDoctorCommand(app, &exit_code);
+  gyre::AddBackupCommand(app, &exit_code);
+  gyre::AddRestoreCommand(app, &exit_code);
   gyre::AddGcCommand(app, &exit_code);
   gyre::AddCertificatesCommand(app, &exit_code);
   gyre::AddTokenCommand(app, &exit_code);

@@ -186,6 +186,12 @@ Result<Database> Database::OpenForWriting(const std::filesystem::path& path) {
   return database;
 }
 
+Result<Database> Database::OpenForCopy(const std::filesystem::path& path) {
+  GYRE_ASSIGN_OR_RETURN(sqlite3* const handle,
+                        Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+  return Database(handle);
+}
+
 Result<Database> Database::OpenReadOnly(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error))
@@ -225,6 +231,18 @@ Result<Statement> Database::Prepare(std::string_view sql) const {
 Status Database::Execute(const std::string& sql) const {
   const int code = sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr);
   return code == SQLITE_OK ? OkStatus() : SqliteStatus(db_, code, "SQLite");
+}
+
+Status Database::QuickCheck() const {
+  GYRE_ASSIGN_OR_RETURN(Statement check, Prepare("PRAGMA quick_check(3)"));
+  std::string faults;
+  while (true) {
+    const Result<bool> row = check.Step();
+    if (!row.ok()) return row.status();
+    if (!*row) break;
+    faults += (faults.empty() ? "" : "; ") + check.Text(0);
+  }
+  return faults == "ok" ? OkStatus() : DataLoss("the database is damaged: " + faults);
 }
 
 int64_t Database::LastInsertId() const { return sqlite3_last_insert_rowid(db_); }

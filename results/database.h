@@ -73,6 +73,8 @@ class Database {
   /// Creates the file where there is none; WAL, synchronous=FULL, foreign keys on, a busy timeout
   /// of 5 s.
   static Result<Database> OpenForWriting(const std::filesystem::path& path);
+  /// Creates the file where there is none, and has no log beside it: for a copy on its way.
+  static Result<Database> OpenForCopy(const std::filesystem::path& path);
   /// NOT_FOUND where there is none. Never writes, also beside a running writer.
   static Result<Database> OpenReadOnly(const std::filesystem::path& path);
 
@@ -83,6 +85,8 @@ class Database {
   Result<Statement> Prepare(std::string_view sql) const;
   /// One or more statements without parameters.
   Status Execute(const std::string& sql) const;
+  /// Reads all of it (some 100 MB a second and more). DATA_LOSS: what is wrong with it.
+  Status QuickCheck() const;
   int64_t LastInsertId() const;
   int Changes() const;
   sqlite3* handle() const { return db_; }

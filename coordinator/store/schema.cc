@@ -43,7 +43,7 @@ Status Migrate(const Database& database, int64_t version) {
 
 int SchemaVersion() { return static_cast<int>(Migrations().size()); }
 
-Status MigrateSchema(const Database& database) {
+Status CheckSchema(const Database& database) {
   GYRE_ASSIGN_OR_RETURN(const int64_t application, QueryInt(database, "PRAGMA application_id"));
   GYRE_ASSIGN_OR_RETURN(const int64_t tables,
                         QueryInt(database, "SELECT count(*) FROM sqlite_schema"));
@@ -51,13 +51,19 @@ Status MigrateSchema(const Database& database) {
     return FailedPrecondition(
         "it is an SQLite database, but not one of Gyre's; choose another file");
   }
-  GYRE_ASSIGN_OR_RETURN(int64_t version, QueryInt(database, "PRAGMA user_version"));
+  GYRE_ASSIGN_OR_RETURN(const int64_t version, QueryInt(database, "PRAGMA user_version"));
   if (version > SchemaVersion()) {
     return FailedPrecondition("it was written by a newer Gyre (schema version " +
                               std::to_string(version) + ", this program knows up to " +
                               std::to_string(SchemaVersion()) +
                               "); use that version or a newer one");
   }
+  return OkStatus();
+}
+
+Status MigrateSchema(const Database& database) {
+  GYRE_RETURN_IF_ERROR(CheckSchema(database));
+  GYRE_ASSIGN_OR_RETURN(int64_t version, QueryInt(database, "PRAGMA user_version"));
   for (; version < SchemaVersion(); ++version) {
     GYRE_RETURN_IF_ERROR(Migrate(database, version));
   }

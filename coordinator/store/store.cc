@@ -232,6 +232,25 @@ Status CheckIsDatabase(const std::filesystem::path& path) {
                   ": the file is not a database; name another with --db");
 }
 
+// After a stop in good order a large file is taken for whole: reading all of it takes a second for
+// some hundred megabytes.
+constexpr uintmax_t kAlwaysCheckedBytes = uintmax_t{256} << 20;
+
+bool IsToBeChecked(const std::filesystem::path& path) {
+  std::error_code error;
+  const uintmax_t bytes = std::filesystem::file_size(path, error);
+  if (error || bytes == 0) return false;
+  const uintmax_t log = std::filesystem::file_size(path.string() + "-wal", error);
+  return bytes <= kAlwaysCheckedBytes || (!error && log > 0);
+}
+
+Status Check(const Database& database, const std::filesystem::path& path) {
+  return database.QuickCheck().WithContext(
+      "cannot use the database " + path.string() +
+      " (put a backup in its place with 'gyre restore', or save what can be read with sqlite3's "
+      ".recover)");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Store>> Store::Open(const std::filesystem::path& path) {
@@ -243,7 +262,9 @@ Result<std::unique_ptr<Store>> Store::Open(const std::filesystem::path& path) {
     return Unavailable("the database " + path.string() +
                        " is in use by another coordinator; stop that one, or choose another file");
   }
+  const bool check = IsToBeChecked(path);
   GYRE_ASSIGN_OR_RETURN(Database database, Database::OpenForWriting(path));
+  if (check) GYRE_RETURN_IF_ERROR(Check(database, path));
   if (Status status = MigrateSchema(database); !status.ok()) {
     return status.WithContext("cannot use the database " + path.string());
   }
