@@ -117,7 +117,7 @@ TEST(Includes, GoOneDirection) {
         "trainer/config/", "trainer/data/dataset.h", "trainer/model/memory_estimate.h",
         "trainer/statistics/record.h"}},
       {"coordinator/store/",
-       {"base/", "results/", "coordinator/", "sweeps/spec/sweep_spec.h",
+       {"base/", "objects/object_ref.h", "results/", "coordinator/", "sweeps/spec/sweep_spec.h",
         "trainer/statistics/record.h"}},
       {"worker/", {"base/", "objects/", "gyre/v1/", "trainer/config/", "worker/"}},
       {"cli/",
