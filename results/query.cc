@@ -19,6 +19,7 @@ constexpr size_t kMaxBytes = size_t{32} << 20;
 constexpr int kMaxSqlBytes = 1 << 20;
 constexpr int kStepsBetweenClockReads =
     10000;  // of SQLite's virtual machine: well under a millisecond
+constexpr int64_t kMaxMemory = int64_t{512} << 20;
 
 struct FinalizeStatement {
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
@@ -55,6 +56,14 @@ int IsTooLate(void* deadline) {
   return Clock::Real().Now() > *static_cast<const Millis*>(deadline) ? 1 : 0;
 }
 
+/// One row may make thousands of values of kMaxBytes before anybody is asked, so the limit is of
+/// SQLite's own: of this whole process, whose other users need a hundredth of it. Who meets it
+/// beside such a query gets RESOURCE_EXHAUSTED, too, and tries again.
+void LimitMemory() {
+  static const int64_t limited = sqlite3_hard_heap_limit64(kMaxMemory);
+  (void)limited;
+}
+
 Status QueryError(sqlite3* db, int code) {
   const std::string message = sqlite3_errmsg(db);
   switch (code & 0xff) {
@@ -68,6 +77,7 @@ Status QueryError(sqlite3* db, int code) {
           "the query took too long and was stopped; narrow it, or open the "
           "database with sqlite3");
     case SQLITE_NOMEM:
+      return ResourceExhausted("the query takes more than 512 MiB of memory; narrow it");
     case SQLITE_TOOBIG:
       return ResourceExhausted(message);
     case SQLITE_BUSY:
@@ -130,7 +140,8 @@ QueryValue ColumnValue(sqlite3_stmt* statement, int column) {
     }
     case SQLITE_BLOB: {
       const void* blob = sqlite3_column_blob(statement, column);
-      return HexLiteral(blob, sqlite3_column_bytes(statement, column));
+      // Null where memory has run out; the next step says so.
+      return HexLiteral(blob, blob == nullptr ? 0 : sqlite3_column_bytes(statement, column));
     }
     default:
       return std::monostate();
@@ -156,11 +167,14 @@ Result<QueryTable> ReadRows(sqlite3* db, sqlite3_stmt* statement, int64_t max_ro
                                " rows; add a LIMIT, or open the database with sqlite3");
     }
     std::vector<QueryValue>& row = table.rows.emplace_back();
-    for (int i = 0; i < columns; ++i) bytes += BytesOf(row.emplace_back(ColumnValue(statement, i)));
-    if (bytes > kMaxBytes) {
-      return ResourceExhausted(
-          "the query gives more than 32 MiB; add a LIMIT, or open the "
-          "database with sqlite3");
+    // Value by value: one row may have thousands of the largest.
+    for (int i = 0; i < columns; ++i) {
+      bytes += BytesOf(row.emplace_back(ColumnValue(statement, i)));
+      if (bytes > kMaxBytes) {
+        return ResourceExhausted(
+            "the query gives more than 32 MiB; add a LIMIT, or open the "
+            "database with sqlite3");
+      }
     }
   }
 }
@@ -171,6 +185,7 @@ Result<QueryTable> RunQuery(const std::filesystem::path& path, const std::string
                             int64_t max_rows, Millis time_limit) {
   GYRE_ASSIGN_OR_RETURN(const Database database, Database::OpenReadOnly(path));
   sqlite3* db = database.handle();
+  LimitMemory();
   sqlite3_limit(db, SQLITE_LIMIT_LENGTH, static_cast<int>(kMaxBytes));
   sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
   sqlite3_set_authorizer(db, Authorize, nullptr);

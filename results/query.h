@@ -2,7 +2,7 @@
 
 // One read-only SQL statement against the results, for people and scripts that may not be trusted
 // with more: the connection cannot write, an authorizer refuses everything but reading (no ATTACH,
-// no changing PRAGMA, no extensions), and rows, bytes and time are limited.
+// no changing PRAGMA, no extensions), and rows, bytes, memory and time are limited.
 
 #include <cstdint>
 #include <filesystem>
@@ -27,7 +27,8 @@ inline constexpr int64_t kDefaultQueryRows = 100000;
 
 /// `max_rows` 0 = kDefaultQueryRows. INVALID_ARGUMENT: SQLite's message, more than one statement,
 /// or one that does more than read. RESOURCE_EXHAUSTED: more than `max_rows` rows, more than 32
-/// MiB, or longer than `time_limit`. NOT_FOUND: no such database.
+/// MiB, more than 512 MiB of memory on the way, or longer than `time_limit`. NOT_FOUND: no such
+/// database.
 Result<QueryTable> RunQuery(const std::filesystem::path& db, const std::string& sql,
                             int64_t max_rows, Millis time_limit = Millis(10000));
 

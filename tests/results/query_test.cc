@@ -84,6 +84,14 @@ TEST_F(QueryTest, ErrorsHaveSqlitesWords) {
   EXPECT_THAT(Refusal("SELEC 1").message(), HasSubstr("syntax error"));
 }
 
+TEST_F(QueryTest, LimitsMemory) {
+  std::string wide = "SELECT 1";
+  for (int i = 0; i < 100; ++i) wide += ", randomblob(30000000)";
+  const Status status = RunQuery(db_.path(), wide, 0).status();
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(status.message(), HasSubstr("512 MiB of memory"));
+}
+
 TEST_F(QueryTest, LimitsRowsTimeAndBytes) {
   EXPECT_EQ(RunQuery(db_.path(), "SELECT * FROM jobs", 3)->rows.size(), 3u);
   Status status = RunQuery(db_.path(), "SELECT * FROM jobs", 2).status();
