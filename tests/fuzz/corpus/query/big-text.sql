@@ -1,0 +1,1 @@
+SELECT hex(zeroblob(30000000)), printf('%.*c', 30000000, 'x')

@@ -1,0 +1,1 @@
+SELECT count(*) FROM events a, events b, events c, events d, events e WHERE a.id < e.id

@@ -1,0 +1,1 @@
+EXPLAIN QUERY PLAN SELECT * FROM events JOIN jobs ON jobs.id = job_id WHERE kind LIKE 'k%' GLOB '*1'

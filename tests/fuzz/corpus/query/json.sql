@@ -1,0 +1,1 @@
+SELECT json_extract(details, '$.i'), group_concat(kind), count(*) FROM events, json_each(details) GROUP BY kind HAVING 1

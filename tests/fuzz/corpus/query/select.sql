@@ -1,0 +1,1 @@
+SELECT sweep, variant, value FROM final ORDER BY 1 LIMIT 3 -- all

@@ -1,0 +1,1 @@
+SELECT zeroblob(33000000),zeroblob(33000000),zeroblob(33000000),zeroblob(33000000)
