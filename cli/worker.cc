@@ -59,6 +59,8 @@ void AddWorkerCommand(CLI::App& app, int* exit_code) {
       ->add_option("--trainer", options->trainer,
                    "The program that trains (default: gyre-trainer beside gyre)")
       ->check(CLI::ExistingFile);
+  // For tests and drills: what the coordinator has acknowledged, batch by batch.
+  command->add_flag_callback("--verbose", [] { SetLogLevel(LogLevel::kDebug); })->group("");
   command->callback([options, exit_code] { *exit_code = RunWorker(*options); });
 }
 

@@ -202,6 +202,8 @@ Status Uploader::SendBatch(const PointBatch& batch) {
   }));
   next_batch_ = Clock::Real().Now() + pause;
   acknowledged_ = batch.sequence;
+  LogDebug(ToString(attempt_) + ": batches up to " + std::to_string(acknowledged_) +
+           " are acknowledged");
   return OkStatus();
 }
 
