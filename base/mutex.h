@@ -6,6 +6,8 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <stop_token>
+#include <utility>
 
 #include "base/clock.h"
 
@@ -19,8 +21,8 @@
 #define GYRE_GUARDED_BY(mutex) GYRE_THREAD_ANNOTATION(guarded_by(mutex))
 /// Of a function: called under that mutex, and returns under it.
 #define GYRE_REQUIRES(...) GYRE_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
-/// Of a function: takes that mutex itself, so nobody calls it under it.
-#define GYRE_EXCLUDES(...) GYRE_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
+/// Of a function whose body the analysis cannot follow.
+#define GYRE_NOT_ANALYSED GYRE_THREAD_ANNOTATION(no_thread_safety_analysis)
 
 namespace gyre {
 
@@ -61,27 +63,55 @@ class GYRE_THREAD_ANNOTATION(scoped_lockable) MutexLock {
   bool held_ = true;
 };
 
-/// Waits are in loops that look at the condition, since the analysis cannot look into a predicate:
-/// `while (!done_) changed_.Wait(mutex_);`
+/// A predicate says what it looks at: `changed_.Wait(mutex_, [&]() GYRE_REQUIRES(mutex_) { ... });`
 class Condition {
  public:
   void Wait(Mutex& mutex) GYRE_REQUIRES(mutex) {
-    std::unique_lock lock(mutex.mutex_, std::adopt_lock);
-    changed_.wait(lock);
-    lock.release();
+    Held held(mutex);
+    changed_.wait(held.lock);
+  }
+  /// Until the predicate holds.
+  template <typename Predicate>
+  void Wait(Mutex& mutex, const Predicate& predicate) GYRE_REQUIRES(mutex) GYRE_NOT_ANALYSED {
+    Held held(mutex);
+    changed_.wait(held.lock, predicate);
+  }
+  /// Whether it holds, after it does or `stop` is requested.
+  template <typename Predicate>
+  bool Wait(Mutex& mutex, std::stop_token stop, const Predicate& predicate)
+      GYRE_REQUIRES(mutex) GYRE_NOT_ANALYSED {
+    Held held(mutex);
+    return changed_.wait(held.lock, std::move(stop), predicate);
   }
   /// False if that long has gone by.
   bool WaitFor(Mutex& mutex, Millis longest) GYRE_REQUIRES(mutex) {
-    std::unique_lock lock(mutex.mutex_, std::adopt_lock);
-    const bool woken = changed_.wait_for(lock, longest) == std::cv_status::no_timeout;
-    lock.release();
-    return woken;
+    Held held(mutex);
+    return changed_.wait_for(held.lock, longest) == std::cv_status::no_timeout;
+  }
+  template <typename Predicate>
+  bool WaitFor(Mutex& mutex, Millis longest, const Predicate& predicate)
+      GYRE_REQUIRES(mutex) GYRE_NOT_ANALYSED {
+    Held held(mutex);
+    return changed_.wait_for(held.lock, longest, predicate);
+  }
+  template <typename Predicate>
+  bool WaitFor(Mutex& mutex, std::stop_token stop, Millis longest, const Predicate& predicate)
+      GYRE_REQUIRES(mutex) GYRE_NOT_ANALYSED {
+    Held held(mutex);
+    return changed_.wait_for(held.lock, std::move(stop), longest, predicate);
   }
   void NotifyOne() { changed_.notify_one(); }
   void NotifyAll() { changed_.notify_all(); }
 
  private:
-  std::condition_variable changed_;
+  // The mutex, held before and after, as the standard library waits with it.
+  struct Held {
+    explicit Held(Mutex& mutex) : lock(mutex.mutex_, std::adopt_lock) {}
+    ~Held() { lock.release(); }
+    std::unique_lock<std::mutex> lock;
+  };
+
+  std::condition_variable_any changed_;
 };
 
 }  // namespace gyre

@@ -1,9 +1,7 @@
 #include "worker/agent.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstdio>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -12,6 +10,7 @@
 #include "base/ids.h"
 #include "base/log.h"
 #include "base/machine.h"
+#include "base/mutex.h"
 #include "worker/devices.h"
 #include "worker/lease_keeper.h"
 #include "worker/left_reports.h"
@@ -71,12 +70,12 @@ class Agent : public Worker, public LeaseHolder {
                      .stop_grace = options.stop_grace,
                      .exit_grace = options.exit_grace};
     slot.on_free = [this] {
-      const std::lock_guard lock(mutex_);
-      changed_.notify_all();
+      const MutexLock lock(mutex_);
+      changed_.NotifyAll();
     };
     slot.on_unregistered = [this] { keeper_->RegisterAgain(); };
     slot.on_lost_gpu = [this] {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       gpu_lost_ = true;
     };
     for (int i = 0; i < registration.slots; ++i)
@@ -119,11 +118,11 @@ class Agent : public Worker, public LeaseHolder {
   std::vector<DeviceInfo> devices_;  // of the thread that asks for jobs
   const SlotPlan plan_;
   JobFiles files_;
-  std::mutex mutex_;
-  std::condition_variable_any changed_;  // a slot became free, or abandoned_
-  bool abandoned_ = false;               // guarded by mutex_, as the next two
-  bool gpu_lost_ = false;                // what there is has to be looked for again
-  std::string gone_;                     // which GPUs are not there any more, for people
+  Mutex mutex_;
+  Condition changed_;  // a slot became free, or abandoned_
+  bool abandoned_ GYRE_GUARDED_BY(mutex_) = false;
+  bool gpu_lost_ GYRE_GUARDED_BY(mutex_) = false;  // what there is has to be looked for again
+  std::string gone_ GYRE_GUARDED_BY(mutex_);       // which GPUs are not there any more, for people
   std::unique_ptr<LeftReports> left_;
   std::unique_ptr<LeaseKeeper> keeper_;
   std::vector<std::unique_ptr<Slot>> slots_;
@@ -193,35 +192,35 @@ std::string Agent::Problem() {
   for (const auto& slot : slots_) {
     if (std::string problem = slot->Problem(); !problem.empty()) return problem;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return gone_.empty() ? files_.room().Problem() : gone_;
 }
 
 // A GPU that is gone would fail one job after another, faster than any that works.
 bool Agent::LookedForGpus() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!std::exchange(gpu_lost_, false)) return false;
   }
   std::string gone = RemoveLost(AskForGpus(trainer_, kGpuReportLimit), &devices_);
   if (gone.empty()) return true;
   gone += "; no job is trained there until this worker is started anew";
   LogError(gone);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   gone_ += (gone_.empty() ? "" : "; ") + gone;
   return true;
 }
 
 // Until this worker could take a job. False: it is shutting down.
 bool Agent::AwaitWork(std::stop_token stop) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const auto can_work = [&] {
     const Capacity capacity = FreeCapacity();
     return capacity.free_slots > 0 && capacity.free_cpus > 0;
   };
-  while (changed_.wait(lock, stop, can_work)) {
+  while (changed_.Wait(mutex_, stop, can_work)) {
     if (!files_.room().full()) return true;
-    changed_.wait_for(lock, stop, kLookForRoom, [] { return false; });
+    changed_.WaitFor(mutex_, stop, kLookForRoom, [] { return false; });
     if (stop.stop_requested()) return false;  // the wait above doesn't, while it can work
   }
   return false;
@@ -246,8 +245,8 @@ void Agent::AcquireLeases(std::stop_token stop) {
     if (stop.stop_requested()) return;
     if (lease.status().code() == StatusCode::kNotFound) keeper_->RegisterAgain();
     if (lease.ok() && Clock::Real().Now() - asked >= wait / 2) continue;
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, stop, backoff.Next(), [] { return false; });
+    MutexLock lock(mutex_);
+    changed_.WaitFor(mutex_, stop, backoff.Next(), [] { return false; });
   }
 }
 
@@ -257,12 +256,13 @@ void Agent::Shutdown(Millis deadline) {
   acquirer_.join();
   for (const auto& slot : slots_) slot->StopAttempt();
   {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     const auto all_free = [&] {
       return std::all_of(slots_.begin(), slots_.end(),
                          [](const auto& slot) { return slot->Free(); });
     };
-    changed_.wait_for(lock, deadline, [&] { return abandoned_ || all_free(); });
+    changed_.WaitFor(mutex_, deadline,
+                     [&]() GYRE_REQUIRES(mutex_) { return abandoned_ || all_free(); });
   }
   for (const auto& slot : slots_) slot->Abandon();
   keeper_->Stop();  // before the slots that it asks; they may still call it
@@ -271,9 +271,9 @@ void Agent::Shutdown(Millis deadline) {
 }
 
 void Agent::Abandon() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   abandoned_ = true;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 }  // namespace

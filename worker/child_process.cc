@@ -180,7 +180,7 @@ ChildProcess::~ChildProcess() {
 }
 
 Status ChildProcess::Write(std::string_view text, Millis timeout) {
-  const std::lock_guard lock(input_mutex_);
+  const MutexLock lock(input_mutex_);
   const Millis end = Clock::Real().Now() + timeout;
   while (!text.empty() && input_ >= 0) {
     const ssize_t sent = send(input_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -202,12 +202,12 @@ Status ChildProcess::Write(std::string_view text, Millis timeout) {
 }
 
 void ChildProcess::CloseInput() {
-  const std::lock_guard lock(input_mutex_);
+  const MutexLock lock(input_mutex_);
   if (input_ >= 0) close(std::exchange(input_, -1));
 }
 
 void ChildProcess::Kill() {
-  const std::lock_guard lock(pid_mutex_);
+  const MutexLock lock(pid_mutex_);
   if (!reaped_) kill(-pid_, SIGKILL);
 }
 
@@ -233,7 +233,7 @@ ChildEnd ChildProcess::Wait(Millis grace) {
   while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
   }
   EndOffspring();
-  const std::lock_guard lock(pid_mutex_);
+  const MutexLock lock(pid_mutex_);
   reaped_ = true;
   rusage usage{};
   wait4(pid_, nullptr, 0, &usage);

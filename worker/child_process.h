@@ -14,12 +14,12 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/status.h"
 
 namespace gyre {
@@ -72,10 +72,10 @@ class ChildProcess {
 
   const std::string mark_;  // in the environment of all that it starts
   const int pid_, exit_fd_, output_, errors_;
-  std::mutex input_mutex_;
-  int input_;  // -1 = closed
-  std::mutex pid_mutex_;
-  bool reaped_ = false;  // the pid is no longer ours to kill
+  Mutex input_mutex_;
+  int input_ GYRE_GUARDED_BY(input_mutex_);  // -1 = closed
+  Mutex pid_mutex_;
+  bool reaped_ GYRE_GUARDED_BY(pid_mutex_) = false;  // the pid is no longer ours to kill
 };
 
 }  // namespace gyre

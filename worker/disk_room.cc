@@ -33,7 +33,7 @@ DiskRoom::DiskRoom(const std::filesystem::path& folder)
 DiskRoom::DiskRoom(Look look, const Clock& clock) : look_(std::move(look)), clock_(clock) {}
 
 void DiskRoom::Filled(const std::string& message) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (message_.empty()) {
     LogError("the disk is full (" + message +
              "); no new jobs until there is room, then work goes on by itself");
@@ -54,19 +54,19 @@ bool DiskRoom::FullLocked() {
 }
 
 bool DiskRoom::full() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return FullLocked();
 }
 
 std::string DiskRoom::Problem() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return FullLocked() ? "the disk is full: " + message_ : "";
 }
 
 Status DiskRoom::AwaitRoom(std::stop_token stop) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (FullLocked()) {
-    never_.wait_for(lock, stop, kLook, [] { return false; });
+    never_.WaitFor(mutex_, stop, kLook, [] { return false; });
     if (stop.stop_requested()) return Cancelled("broken off while the disk was full");
   }
   return OkStatus();

@@ -4,16 +4,15 @@
 // here, waits until there is room, and tries again. The worker takes no new job meanwhile, and its
 // heartbeats say why. All calls from any thread.
 
-#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/status.h"
 
 namespace gyre {
@@ -41,15 +40,15 @@ class DiskRoom {
   Status AwaitRoom(std::stop_token stop);
 
  private:
-  bool FullLocked();
+  bool FullLocked() GYRE_REQUIRES(mutex_);
 
   const Look look_;
   const Clock& clock_;
-  std::mutex mutex_;
-  std::condition_variable_any never_;
-  std::string message_;       // empty = there is room; guarded by mutex_, as all below
-  int64_t needed_bytes_ = 0;  // free, to be called room
-  Millis until_{0};
+  Mutex mutex_;
+  Condition never_;
+  std::string message_ GYRE_GUARDED_BY(mutex_);       // empty = there is room
+  int64_t needed_bytes_ GYRE_GUARDED_BY(mutex_) = 0;  // free, to be called room
+  Millis until_ GYRE_GUARDED_BY(mutex_){0};
 };
 
 }  // namespace gyre

@@ -65,7 +65,7 @@ Status JobFiles::SetStore(const std::string& store) {
   }
   bool sweep = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     sends_ = !same && client_ != nullptr;
     told_ = !store.empty();
     sweep = sends_ && !std::exchange(swept_, true);
@@ -78,7 +78,7 @@ Status JobFiles::SetStore(const std::string& store) {
 // those that are still to be told of. What had come of a transfer is gone on with.
 void JobFiles::Sweep() {
   std::error_code error;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<fs::path> objects;
   for (fs::directory_iterator entry(copies_.root() / "objects", error), end; !error && entry != end;
        entry.increment(error)) {
@@ -89,7 +89,7 @@ void JobFiles::Sweep() {
 }
 
 bool JobFiles::sends() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return sends_;
 }
 
@@ -102,7 +102,7 @@ Status JobFiles::Fetch(const Lease& lease, std::stop_token stop) {
   if (!sends()) return LookInShared(lease);
   const int64_t job_id = lease.attempt.job_id;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::erase(kept_, job_id);
     ++uses_[job_id].attempts;
   }
@@ -110,7 +110,7 @@ Status JobFiles::Fetch(const Lease& lease, std::stop_token stop) {
   if (!job.ok()) return job.status().WithContext("the coordinator's job cannot be read");
   const std::vector<std::string> datasets = DatasetsOf(*job);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     JobUse& use = uses_[job_id];
     use.datasets.insert(datasets.begin(), datasets.end());
     for (const std::string& hash : {lease.checkpoint_hash, job->initial_weights}) {
@@ -153,7 +153,7 @@ Status JobFiles::LookInShared(const Lease& lease) const {
 // Waits while the disk is full.
 Status JobFiles::FetchOne(const ObjectRef& ref, std::stop_token stop) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (whole_.contains(ref) && copies_.Has(ref)) {
       copies_.Touch(ref);
       return OkStatus();
@@ -163,13 +163,13 @@ Status JobFiles::FetchOne(const ObjectRef& ref, std::stop_token stop) {
   while (true) {
     const Status status = FetchObject(*client_, ref, copies_, {}, stop);
     if (status.ok() && ref.kind == ObjectKind::kDataset) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       whole_.insert(ref);
       TrimDatasetsLocked(kKeptDatasetBytes);
     }
     if (status.code() != StatusCode::kResourceExhausted) return status;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       TrimDatasetsLocked(0);
     }
     room_.Filled(status.message());
@@ -183,7 +183,7 @@ bool JobFiles::LinkPrepared(const ObjectRef& ref) {
   if (!prepared.Verify(ref).ok() || !MakeFolders(copies_.PathOf(ref).parent_path()).ok())
     return false;
   std::error_code error;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (copies_.Has(ref)) return false;
   fs::remove_all(copies_.PathOf(ref), error);
   fs::create_directory_symlink(prepared.PathOf(ref), copies_.PathOf(ref), error);
@@ -196,14 +196,14 @@ Status JobFiles::Send(const std::string& hash, std::stop_token stop) {
 }
 
 void JobFiles::Keep(int64_t job_id, const std::vector<std::string>& hashes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   JobUse& use = uses_[job_id];
   ++use.attempts;
   use.objects.insert(hashes.begin(), hashes.end());
 }
 
 void JobFiles::Wrote(int64_t job_id, const std::string& hash) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (sends_) uses_[job_id].objects.insert(hash);
 }
 
@@ -214,7 +214,7 @@ bool JobFiles::UsedLocked(const std::string& object) const {
 
 // Two jobs that come to the same bits have one copy.
 void JobFiles::Delete(int64_t job_id, const std::vector<std::string>& hashes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (told_ && !sends_) return;  // the coordinator's folder, and its business
   const ObjectStore store = sends_ ? copies_ : ObjectStore(home_);
   const auto use = uses_.find(job_id);
@@ -227,7 +227,7 @@ void JobFiles::Delete(int64_t job_id, const std::vector<std::string>& hashes) {
 }
 
 void JobFiles::Ended(int64_t job_id, bool may_go_on) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto use = uses_.find(job_id);
   if (use == uses_.end() || --use->second.attempts > 0) return;
   if (!may_go_on) return DropLocked(job_id);

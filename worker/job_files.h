@@ -16,12 +16,12 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "trainer/config/job_config.h"
 #include "worker/disk_room.h"
@@ -73,9 +73,9 @@ class JobFiles {
   Status LookInShared(const Lease& lease) const;
   Status FetchOne(const ObjectRef& ref, std::stop_token stop);
   bool LinkPrepared(const ObjectRef& ref);
-  bool UsedLocked(const std::string& object) const;
-  void DropLocked(int64_t job_id);
-  void TrimDatasetsLocked(int64_t keep_bytes);
+  bool UsedLocked(const std::string& object) const GYRE_REQUIRES(mutex_);
+  void DropLocked(int64_t job_id) GYRE_REQUIRES(mutex_);
+  void TrimDatasetsLocked(int64_t keep_bytes) GYRE_REQUIRES(mutex_);
   void Sweep();
 
   const std::filesystem::path home_, shared_;
@@ -83,13 +83,15 @@ class JobFiles {
   const std::unique_ptr<ObjectClient> client_;
   DiskRoom room_;
 
-  mutable std::mutex mutex_;
-  bool sends_ = false;  // guarded by mutex_, as all below
-  bool told_ = false;   // the coordinator names its folder, and so deletes by itself
-  bool swept_ = false;  // what an earlier process has left is gone
-  std::map<int64_t, JobUse> uses_;
-  std::deque<int64_t> kept_;   // jobs that may come back, oldest first
-  std::set<ObjectRef> whole_;  // data sets that were verified by this process
+  mutable Mutex mutex_;
+  bool sends_ GYRE_GUARDED_BY(mutex_) = false;
+  bool told_ GYRE_GUARDED_BY(mutex_) =
+      false;  // the coordinator names its folder, and so deletes by itself
+  bool swept_ GYRE_GUARDED_BY(mutex_) = false;  // what an earlier process has left is gone
+  std::map<int64_t, JobUse> uses_ GYRE_GUARDED_BY(mutex_);
+  std::deque<int64_t> kept_ GYRE_GUARDED_BY(mutex_);  // jobs that may come back, oldest first
+  std::set<ObjectRef> whole_
+      GYRE_GUARDED_BY(mutex_);  // data sets that were verified by this process
 };
 
 }  // namespace gyre

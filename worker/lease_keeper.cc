@@ -27,22 +27,23 @@ LeaseKeeper::LeaseKeeper(CoordinatorClient& client, Registration registration, L
       thread_([this](std::stop_token stop) { Run(std::move(stop)); }) {}
 
 Status LeaseKeeper::AwaitRegistered(std::stop_token stop) {
-  std::unique_lock lock(mutex_);
-  if (!changed_.wait(lock, std::move(stop), [&] { return registered_ || !refused_.ok(); })) {
+  MutexLock lock(mutex_);
+  if (!changed_.Wait(mutex_, std::move(stop),
+                     [&]() GYRE_REQUIRES(mutex_) { return registered_ || !refused_.ok(); })) {
     return Cancelled("the worker is shutting down");
   }
   return refused_;
 }
 
 void LeaseKeeper::RegisterAgain() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   registered_ = false;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 Status LeaseKeeper::Wait(std::stop_token stop) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, std::move(stop), [&] { return !refused_.ok(); });
+  MutexLock lock(mutex_);
+  changed_.Wait(mutex_, std::move(stop), [&]() GYRE_REQUIRES(mutex_) { return !refused_.ok(); });
   return refused_;
 }
 
@@ -55,10 +56,10 @@ void LeaseKeeper::Run(std::stop_token stop) {
   while (true) {
     bool registered = false;
     {
-      std::unique_lock lock(mutex_);
+      MutexLock lock(mutex_);
       const Millis left = next_beat_ - Clock::Real().Now();
       if (registered_ && left > Millis(0))
-        changed_.wait_for(lock, stop, left, [&] { return !registered_; });
+        changed_.WaitFor(mutex_, stop, left, [&]() GYRE_REQUIRES(mutex_) { return !registered_; });
       registered = registered_;
       if (stop.stop_requested() || !refused_.ok()) return;
     }
@@ -71,10 +72,10 @@ void LeaseKeeper::Run(std::stop_token stop) {
 }
 
 void LeaseKeeper::Refused(const Status& status) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   refused_ = status.WithContext("not a worker of the coordinator at " + address_);
   registered_ = false;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void LeaseKeeper::Register(const std::stop_token& stop) {
@@ -89,9 +90,9 @@ void LeaseKeeper::Register(const std::stop_token& stop) {
             std::to_string(registration_.slots) + (registration_.slots == 1 ? " slot" : " slots"));
     interval_ = std::clamp(answer->heartbeat, Millis(10), Millis(60000));
     next_beat_ = Clock::Real().Now() + interval_;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     registered_ = true;
-    changed_.notify_all();
+    changed_.NotifyAll();
     return;
   }
   if (IsRefusal(answer.status())) return Refused(answer.status());
@@ -134,8 +135,8 @@ void LeaseKeeper::NotAnswered(const Status& status, const std::stop_token& stop)
   if (reachable_)
     LogWarning("cannot reach " + address_ + "; trying again (" + status.message() + ")");
   reachable_ = false;
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, stop, backoff_.Next(), [] { return false; });
+  MutexLock lock(mutex_);
+  changed_.WaitFor(mutex_, stop, backoff_.Next(), [] { return false; });
 }
 
 }  // namespace gyre

@@ -7,13 +7,12 @@
 //
 // Threads: all calls from any.
 
-#include <condition_variable>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "worker/backoff.h"
 #include "worker/coordinator_client.h"
 
@@ -72,11 +71,11 @@ class LeaseKeeper {
   std::string epoch_;  // of the coordinator, when it was last heard
   Millis interval_{3000}, next_beat_{0};
 
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  bool registered_ = false;  // guarded by mutex_
-  Status refused_;           // guarded by mutex_
-  std::jthread thread_;      // last: it uses all of the above
+  Mutex mutex_;
+  Condition changed_;
+  bool registered_ GYRE_GUARDED_BY(mutex_) = false;
+  Status refused_ GYRE_GUARDED_BY(mutex_);
+  std::jthread thread_;  // last: it uses all of the above
 };
 
 }  // namespace gyre

@@ -33,6 +33,7 @@ void LeftReports::Find() {
     LogInfo(ToString((*spool)->attempt()) + ": an earlier process has left reports up to step " +
             std::to_string(summary.step) + (summary.outcome ? " and its outcome" : ""));
     options_.files->Keep((*spool)->attempt().job_id, summary.checkpoints);
+    const MutexLock lock(mutex_);
     left_.push_back({.spool = *std::move(spool), .summary = std::move(summary)});
   }
 }
@@ -43,14 +44,14 @@ void LeftReports::Start() {
 
 LeftReports::~LeftReports() {
   thread_.request_stop();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (Left& left : left_) {
     if (left.uploader != nullptr) left.uploader->Leave();
   }
 }
 
 std::vector<LeftBehind> LeftReports::Offer() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<LeftBehind> offered;
   for (const Left& left : left_) {
     if (left.dropped) continue;
@@ -61,15 +62,15 @@ std::vector<LeftBehind> LeftReports::Offer() const {
 
 void LeftReports::Told(const std::vector<LeaseDesire>& desires) {
   for (const LeaseDesire& desire : desires) Obey(desire);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const LeaseDesire& desire : desires) {
     for (Left& left : left_) left.wanted |= left.spool->attempt() == desire.attempt;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 std::vector<HeldLease> LeftReports::Held() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<HeldLease> held;
   for (const Left& left : left_) {
     if (!left.wanted || left.dropped) continue;
@@ -80,7 +81,7 @@ std::vector<HeldLease> LeftReports::Held() const {
 
 void LeftReports::Obey(const LeaseDesire& desire) {
   if (desire.desire != Desire::kDrop) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (Left& left : left_) {
     if (left.spool->attempt() != desire.attempt || std::exchange(left.dropped, true)) continue;
     LogWarning(ToString(desire.attempt) +
@@ -88,7 +89,7 @@ void LeftReports::Obey(const LeaseDesire& desire) {
                (desire.why.empty() ? "" : " (" + desire.why + ")"));
     if (left.uploader != nullptr) left.uploader->Drop();
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void LeftReports::Run(std::stop_token stop) {
@@ -97,9 +98,9 @@ void LeftReports::Run(std::stop_token stop) {
 
 // The first that something is to be done about; null: it is over.
 LeftReports::Left* LeftReports::Next(std::stop_token stop) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   auto found = left_.end();
-  changed_.wait(lock, stop, [&] {
+  changed_.Wait(mutex_, stop, [&]() GYRE_REQUIRES(mutex_) {
     found = std::find_if(left_.begin(), left_.end(),
                          [](const Left& left) { return left.wanted || left.dropped; });
     return found != left_.end() || left_.empty();
@@ -130,7 +131,7 @@ void LeftReports::Deliver(Left& left) {
   }
   std::unique_ptr<Uploader> uploader;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     uploader = std::move(left.uploader);
     left_.erase(std::find_if(left_.begin(), left_.end(),
                              [&](const Left& other) { return &other == &left; }));

@@ -8,15 +8,14 @@
 // Threads: calls from any; one of its own delivers, one attempt after another, once Start() was
 // called.
 
-#include <condition_variable>
 #include <deque>
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "worker/coordinator_client.h"
 #include "worker/job_files.h"
 #include "worker/spool.h"
@@ -62,9 +61,9 @@ class LeftReports {
 
   const LeftReportsOptions options_;
   CoordinatorClient& client_;
-  mutable std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::deque<Left> left_;  // guarded by mutex_; elements go by the thread alone
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::deque<Left> left_ GYRE_GUARDED_BY(mutex_);  // elements go by the thread alone
   std::jthread thread_;
 };
 

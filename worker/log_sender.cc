@@ -25,7 +25,7 @@ LogSender::LogSender(AttemptId attempt, CoordinatorClient& client, LogSenderOpti
 LogSender::~LogSender() = default;
 
 void LogSender::Append(std::string_view bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (refused_ || finishing_) return;
   waiting_ += bytes;
   if (waiting_.size() > options_.max_waiting) {
@@ -33,26 +33,27 @@ void LogSender::Append(std::string_view bytes) {
     waiting_.erase(0, left_out);
     offset_ += static_cast<int64_t>(left_out);
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 bool LogSender::Finish(Millis patience) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   finishing_ = true;
-  changed_.notify_all();
-  const bool sent =
-      changed_.wait_for(lock, patience, [this] { return waiting_.empty() || refused_; });
+  changed_.NotifyAll();
+  const bool sent = changed_.WaitFor(
+      mutex_, patience, [this]() GYRE_REQUIRES(mutex_) { return waiting_.empty() || refused_; });
   return sent && !refused_;
 }
 
 void LogSender::Run(const std::stop_token& stop) {
   Backoff backoff;
-  std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [this] { return !waiting_.empty(); })) {
+  MutexLock lock(mutex_);
+  while (
+      changed_.Wait(mutex_, stop, [this]() GYRE_REQUIRES(mutex_) { return !waiting_.empty(); })) {
     const LogChunk chunk{attempt_, offset_, waiting_.substr(0, options_.chunk)};
-    lock.unlock();
+    lock.Unlock();
     const Status status = client_.AppendLog(chunk, stop);
-    lock.lock();
+    lock.Lock();
     if (stop.stop_requested()) return;
     if (status.ok()) {
       backoff.Reset();
@@ -61,14 +62,15 @@ void LogSender::Run(const std::stop_token& stop) {
       const auto gone = static_cast<size_t>(std::max<int64_t>(0, sent));
       waiting_.erase(0, gone);
       offset_ += static_cast<int64_t>(gone);
-      changed_.notify_all();
-      changed_.wait_for(lock, stop, options_.pause, [this] { return finishing_; });
+      changed_.NotifyAll();
+      changed_.WaitFor(mutex_, stop, options_.pause,
+                       [this]() GYRE_REQUIRES(mutex_) { return finishing_; });
     } else if (MayPass(status)) {
-      changed_.wait_for(lock, stop, backoff.Next(), [] { return false; });
+      changed_.WaitFor(mutex_, stop, backoff.Next(), [] { return false; });
     } else {
       refused_ = true;
       waiting_.clear();
-      changed_.notify_all();
+      changed_.NotifyAll();
       return;
     }
   }

@@ -7,13 +7,12 @@
 //
 // Threads: Append and Finish from one at a time; the sending is its own.
 
-#include <condition_variable>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
 
+#include "base/mutex.h"
 #include "worker/coordinator_client.h"
 
 namespace gyre {
@@ -44,13 +43,13 @@ class LogSender {
   CoordinatorClient& client_;
   const LogSenderOptions options_;
 
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::string waiting_;  // guarded by mutex_, as all below
-  int64_t offset_ = 0;   // of waiting_'s first byte
-  bool finishing_ = false;
-  bool refused_ = false;  // it is not wanted: nothing more is kept
-  std::jthread thread_;   // last: it uses all of the above
+  Mutex mutex_;
+  Condition changed_;
+  std::string waiting_ GYRE_GUARDED_BY(mutex_);
+  int64_t offset_ GYRE_GUARDED_BY(mutex_) = 0;  // of waiting_'s first byte
+  bool finishing_ GYRE_GUARDED_BY(mutex_) = false;
+  bool refused_ GYRE_GUARDED_BY(mutex_) = false;  // it is not wanted: nothing more is kept
+  std::jthread thread_;                           // last: it uses all of the above
 };
 
 }  // namespace gyre

@@ -20,58 +20,58 @@ Slot::Slot(SlotOptions options, CoordinatorClient& client)
     : options_(std::move(options)), client_(client), thread_([this] { Run(); }) {}
 
 Slot::~Slot() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   closing_ = true;
   AbandonLocked(/*keep=*/true);
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 bool Slot::Free() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return !lease_;
 }
 
 std::optional<Occupied> Slot::InUse() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!lease_) return std::nullopt;
   return Occupied{lease_->device, lease_->gpus > 0, lease_->cpus};
 }
 
 std::string Slot::TrainerDevice() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return trainer_ == nullptr ? "" : trainer_device_;
 }
 
 void Slot::LeaveDevice() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   leaves_ = !lease_;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 std::optional<HeldLease> Slot::Held() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!lease_) return std::nullopt;
   return HeldLease{lease_->attempt, progress_, outcome_};
 }
 
 std::string Slot::Problem() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return uploader_ == nullptr ? "" : uploader_->Problem();
 }
 
 void Slot::Assign(Lease lease) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   lease.cpus = std::max(1, lease.cpus);
   lease_ = std::move(lease);
   progress_ = {};
   outcome_.reset();
   stop_wanted_ = checkpoint_wanted_ = abandoned_ = trained_ = false;
   fetching_ = std::stop_source();
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void Slot::Obey(const LeaseDesire& desire) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!lease_ || lease_->attempt != desire.attempt) return;
   switch (desire.desire) {
     case Desire::kContinue:
@@ -90,12 +90,12 @@ void Slot::Obey(const LeaseDesire& desire) {
 }
 
 void Slot::StopAttempt() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (lease_) StopLocked();
 }
 
 void Slot::Abandon() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   AbandonLocked(/*keep=*/true);
 }
 
@@ -125,8 +125,8 @@ void Slot::Run() {
   while (true) {
     std::optional<Lease> lease;
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return lease_ || closing_ || leaves_; });
+      MutexLock lock(mutex_);
+      changed_.Wait(mutex_, [&]() GYRE_REQUIRES(mutex_) { return lease_ || closing_ || leaves_; });
       lease = lease_;
       if (!std::exchange(leaves_, false) && !lease) break;
     }
@@ -136,7 +136,7 @@ void Slot::Run() {
     }
     RunAttempt(*lease);
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       lease_.reset();
     }
     if (options_.on_free) options_.on_free();
@@ -150,7 +150,7 @@ UploaderOptions Slot::Uploads(const AttemptId& attempt) {
   uploads.spool = std::make_shared<Spool>(options_.spools / SpoolFileName(attempt), attempt,
                                           options_.spool_bytes);
   uploads.on_ended = [this] {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     fetching_.request_stop();
     if (training_) KillLocked();
   };
@@ -161,7 +161,7 @@ void Slot::RunAttempt(const Lease& lease) {
   auto uploader = std::make_unique<Uploader>(lease.attempt, client_, Uploads(lease.attempt));
   Uploader* const reports = uploader.get();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     uploader_ = std::move(uploader);
     if (abandoned_) uploader_->Drop();  // it has said nothing
   }
@@ -169,7 +169,7 @@ void Slot::RunAttempt(const Lease& lease) {
   log_ = log;
   const AttemptEnd end = Train(lease);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     trained_ = true;
     outcome_ = end.outcome;
   }
@@ -203,7 +203,7 @@ void Slot::RunAttempt(const Lease& lease) {
             (end.error.ok() ? "" : ": " + end.error.ToString()));
   }
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     uploader = std::move(uploader_);
   }
   // Destroyed outside the lock: its thread may be waiting for it in on_ended.
@@ -218,7 +218,7 @@ AttemptEnd Slot::Train(const Lease& lease) {
                                          : ", from step " + std::to_string(lease.checkpoint_step)));
   std::stop_token stop;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stop = fetching_.get_token();
   }
   Status fetched = options_.files->Fetch(lease, stop);
@@ -238,7 +238,7 @@ AttemptEnd Slot::Train(const Lease& lease) {
     return {.outcome = Outcome::kFailed, .error = std::move(told)};
   }
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     training_ = true;
     if (stop_wanted_) (void)trainer_->Say(kStopCommand, Millis(0));
   }
@@ -269,7 +269,7 @@ AttemptEnd Slot::NotFetched(const Lease& lease, Status why) const {
 }
 
 bool Slot::Abandoned() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return abandoned_;
 }
 
@@ -301,7 +301,7 @@ Status Slot::StartTrainer(std::unique_ptr<TrainerLog> log, const std::string& de
   EndTrainer();
   GYRE_ASSIGN_OR_RETURN(auto trainer, TrainerProcess::Start(options_.trainer, std::move(log)));
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     trainer_ = std::move(trainer);
     trainer_device_ = device;
     if (abandoned_) trainer_->Kill();
@@ -323,7 +323,7 @@ Status Slot::StartOthers(const Lease& lease) {
            .hand_on = [sender = log_](std::string_view bytes) { sender->Append(bytes); },
            .greeting = kHelloTimeout,
            .exit_grace = options_.exit_grace}));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   others_ = std::move(others);
   if (abandoned_) others_->Kill();
   return OkStatus();
@@ -333,7 +333,7 @@ Status Slot::StartOthers(const Lease& lease) {
 void Slot::EndOthers() {
   std::unique_ptr<OtherRanks> others;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     others = std::move(others_);
   }
   others.reset();
@@ -356,7 +356,7 @@ void Slot::ChooseProcessors(const Lease& lease) {
 void Slot::EndTrainer() {
   std::unique_ptr<TrainerProcess> trainer;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     trainer = std::move(trainer_);
     training_ = false;
   }

@@ -12,15 +12,14 @@
 // Threads: one of its own follows the attempt from its start to its end and is the one that starts
 // trainers. All calls may come from any thread and wait for nothing.
 
-#include <condition_variable>
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/scratch_folder.h"
 #include "worker/coordinator_client.h"
 #include "worker/job_files.h"
@@ -97,9 +96,9 @@ class Slot {
   AttemptEnd EndOfTrainer(const Lease& lease);
   AttemptEnd EndOfRank(const Lease& lease, const RankFailure& failure);
   void EndTrainer();
-  void KillLocked();
-  void StopLocked();
-  void AbandonLocked(bool keep);
+  void KillLocked() GYRE_REQUIRES(mutex_);
+  void StopLocked() GYRE_REQUIRES(mutex_);
+  void AbandonLocked(bool keep) GYRE_REQUIRES(mutex_);
 
   const SlotOptions options_;
   CoordinatorClient& client_;
@@ -110,24 +109,27 @@ class Slot {
   std::shared_ptr<LogSender> log_;  // of the attempt at hand
   std::optional<ScratchFolder> rendezvous_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<Lease> lease_;  // guarded by mutex_, as all below
-  Progress progress_;
-  std::optional<Outcome> outcome_;  // of an attempt that has ended, until that is reported
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::optional<Lease> lease_ GYRE_GUARDED_BY(mutex_);
+  Progress progress_ GYRE_GUARDED_BY(mutex_);
+  // Of an attempt that has ended, until that is reported.
+  std::optional<Outcome> outcome_ GYRE_GUARDED_BY(mutex_);
+  // These four are changed by its own thread alone, under the mutex, under which others read them;
+  // the analysis has no word for that.
   std::unique_ptr<Uploader> uploader_;
   std::unique_ptr<TrainerProcess> trainer_;
   std::string trainer_device_;
-  bool leaves_ = false;                 // the trainer is to end
-  std::unique_ptr<OtherRanks> others_;  // of an attempt with several ranks
-  bool training_ = false;               // the trainer has the job: commands make sense
-  bool trained_ = false;                // it had it, and is free for another
-  bool stop_wanted_ = false;
-  Millis kill_at_{0};  // when a trainer told to stop has had its time
-  bool checkpoint_wanted_ = false;
-  bool abandoned_ = false;
-  std::stop_source fetching_;  // of the attempt; no more once it is to stop
-  bool closing_ = false;
+  std::unique_ptr<OtherRanks> others_;             // of an attempt with several ranks
+  bool leaves_ GYRE_GUARDED_BY(mutex_) = false;    // the trainer is to end
+  bool training_ GYRE_GUARDED_BY(mutex_) = false;  // the trainer has the job: commands make sense
+  bool trained_ GYRE_GUARDED_BY(mutex_) = false;   // it had it, and is free for another
+  bool stop_wanted_ GYRE_GUARDED_BY(mutex_) = false;
+  Millis kill_at_ GYRE_GUARDED_BY(mutex_){0};  // when a trainer told to stop has had its time
+  bool checkpoint_wanted_ GYRE_GUARDED_BY(mutex_) = false;
+  bool abandoned_ GYRE_GUARDED_BY(mutex_) = false;
+  std::stop_source fetching_ GYRE_GUARDED_BY(mutex_);  // of the attempt; no more once it is to stop
+  bool closing_ GYRE_GUARDED_BY(mutex_) = false;
   std::jthread thread_;  // last: it uses all of the above
 };
 

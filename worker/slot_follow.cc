@@ -23,7 +23,7 @@ AttemptEnd Slot::Follow(const Lease& lease) {
   while (true) {
     auto message = trainer_->Next(kLook);
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (stop_wanted_ && Clock::Real().Now() >= kill_at_) KillLocked();
     }
     if (others_ != nullptr) {
@@ -43,7 +43,7 @@ AttemptEnd Slot::Follow(const Lease& lease) {
         return EndOfTrainer(lease);
       default: {
         EndTrainer();
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         return {.outcome = Outcome::kFailed,
                 .error = message.status(),
                 .step = progress_.step,
@@ -74,17 +74,17 @@ bool Slot::Take(const Lease& lease, TrainerMessage message, AttemptEnd* end) {
   } else if (auto* checkpoint = std::get_if<Checkpoint>(&message)) {
     options_.files->Wrote(uploader_->attempt().job_id, checkpoint->hash);
     if (!uploader_->AddCheckpoint(std::move(*checkpoint))) trainer_->Kill();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     checkpoint_wanted_ = false;
   } else if (const auto* progress = std::get_if<Progress>(&message)) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     progress_ = *progress;
   } else if (const auto* full = std::get_if<TrainerDiskFull>(&message)) {
     options_.files->room().Filled(full->message);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     checkpoint_wanted_ = false;
   } else if (auto* done = std::get_if<TrainerDone>(&message)) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     training_ = false;
     *end = {.outcome = done->stopped ? Outcome::kStopped : Outcome::kSucceeded,
             .step = done->step,
@@ -95,7 +95,7 @@ bool Slot::Take(const Lease& lease, TrainerMessage message, AttemptEnd* end) {
             .fingerprint = fingerprint_};
     return true;
   } else if (auto* error = std::get_if<TrainerError>(&message)) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     training_ = false;
     *end = {.outcome = Outcome::kFailed,
             .error = std::move(error->status),
@@ -113,7 +113,7 @@ AttemptEnd Slot::EndOfTrainer(const Lease& lease) {
   AttemptEnd end{.fingerprint = fingerprint_};
   bool gave_up = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     trainer = std::move(trainer_);
     training_ = false;
     end.step = std::max(progress_.step, lease.checkpoint_step);
@@ -138,7 +138,7 @@ AttemptEnd Slot::EndOfRank(const Lease& lease, const RankFailure& failure) {
   AttemptEnd end{.fingerprint = fingerprint_};
   bool gave_up = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     KillLocked();
     end.step = std::max(progress_.step, lease.checkpoint_step);
     end.tokens = progress_.tokens;

@@ -62,6 +62,7 @@ Result<std::unique_ptr<Spool>> Spool::Open(const std::filesystem::path& path, in
   int64_t offset = 0;
   GYRE_ASSIGN_OR_RETURN(const std::string owner, spool->ReadRecord(&offset));
   GYRE_ASSIGN_OR_RETURN(spool->attempt_, DecodeOwner(owner));
+  const MutexLock lock(spool->mutex_);
   spool->begin_ = spool->read_ = spool->end_ = offset;
   while (true) {
     const Result<std::string> record = spool->ReadRecord(&offset);
@@ -83,7 +84,7 @@ Status Spool::Create() {
   const std::string owner = Record(EncodeOwner(attempt_));
   GYRE_RETURN_IF_ERROR(Write(owner, 0));
   GYRE_RETURN_IF_ERROR(SyncPath(path_.parent_path()));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   begin_ = read_ = end_ = static_cast<int64_t>(owner.size());
   return OkStatus();
 }
@@ -118,7 +119,7 @@ Status Spool::Append(const Report& report) {
   const std::string record = Record(EncodeReport(report));
   int64_t begin = 0, end = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     begin = begin_;
     end = end_;
   }
@@ -130,7 +131,7 @@ Status Spool::Append(const Report& report) {
   }
   GYRE_RETURN_IF_ERROR(Write(record, end));
   Count(report);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   end_ = end + static_cast<int64_t>(record.size());
   return OkStatus();
 }
@@ -152,12 +153,12 @@ void Spool::Count(const Report& report) {
 }
 
 bool Spool::HasUnread() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return read_ < end_;
 }
 
 void Spool::SkipUnread() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   read_ = end_;
 }
 
@@ -181,18 +182,18 @@ Result<std::string> Spool::ReadRecord(int64_t* offset) const {
 Result<Report> Spool::Next() {
   int64_t offset = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     offset = read_;
   }
   GYRE_ASSIGN_OR_RETURN(const std::string record, ReadRecord(&offset));
   GYRE_ASSIGN_OR_RETURN(Report report, DecodeReport(record));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   read_ = offset;
   return report;
 }
 
 Status Spool::Clear() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (fd_ >= 0) {
     close(std::exchange(fd_, -1));
     std::error_code error;

@@ -15,12 +15,12 @@
 
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "base/mutex.h"
 #include "worker/coordinator_client.h"
 
 namespace gyre {
@@ -77,9 +77,11 @@ class Spool {
   const int64_t max_bytes_;
   int fd_ = -1;
   SpoolSummary summary_;  // of who appends
-  mutable std::mutex mutex_;
-  int64_t begin_ = 0, read_ = 0,
-          end_ = 0;  // offsets: of the first report, the first unread, the end; guarded by mutex_
+  mutable Mutex mutex_;
+  // Offsets: of the first report, the first unread one, the end.
+  int64_t begin_ GYRE_GUARDED_BY(mutex_) = 0;
+  int64_t read_ GYRE_GUARDED_BY(mutex_) = 0;
+  int64_t end_ GYRE_GUARDED_BY(mutex_) = 0;
 };
 
 inline constexpr char kSpoolSuffix[] = ".spool";

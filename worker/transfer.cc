@@ -1,8 +1,7 @@
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "worker/backoff.h"
 #include "worker/object_client.h"
 
@@ -26,10 +25,10 @@ class Persistence {
     if (stop_.stop_requested() || !IsPassing(status.code())) return false;
     // Once is nothing: another slot brings the same, a connection was lost.
     if (++failures_ == 2) LogWarning(what_ + ": trying again (" + status.message() + ")");
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    std::condition_variable_any never;
-    never.wait_for(lock, stop_, backoff_.Next(), [] { return false; });
+    Mutex mutex;
+    MutexLock lock(mutex);
+    Condition never;
+    never.WaitFor(mutex, stop_, backoff_.Next(), [] { return false; });
     return !stop_.stop_requested();
   }
   Status End(const Status& status) const {

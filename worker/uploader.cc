@@ -32,6 +32,7 @@ Uploader::~Uploader() {
   sender_ = std::jthread();
   carrier_ = std::jthread();
   if (options_.spool == nullptr) return;
+  const MutexLock lock(mutex_);
   if (keeps_spool_) {
     KeepTheRest();
   } else {
@@ -56,7 +57,7 @@ void Uploader::KeepTheRest() {
 }
 
 void Uploader::SetFingerprint(std::string fingerprint) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   fingerprint_ = std::move(fingerprint);
 }
 
@@ -73,12 +74,12 @@ size_t Uploader::BytesOf(const Item& item) {
 
 bool Uploader::Add(Item item) {
   const size_t bytes = BytesOf(item);
-  std::unique_lock lock(mutex_);
-  const auto has_room = [&] {
+  MutexLock lock(mutex_);
+  const auto has_room = [&]() GYRE_REQUIRES(mutex_) {
     return waiting_.empty() || (waiting_.size() < options_.max_waiting &&
                                 waiting_bytes_ + bytes <= options_.max_waiting_bytes);
   };
-  changed_.wait(lock, [&] { return has_room() || !ended_.ok(); });
+  changed_.Wait(mutex_, [&]() GYRE_REQUIRES(mutex_) { return has_room() || !ended_.ok(); });
   if (!ended_.ok()) return false;
   Push(std::move(item));
   return true;
@@ -87,22 +88,22 @@ bool Uploader::Add(Item item) {
 void Uploader::Push(Item item) {
   waiting_bytes_ += BytesOf(item);
   waiting_.push_back(std::move(item));
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 Status Uploader::Finish(AttemptEnd end) {
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   end.attempt = attempt_;
   if (ended_.ok()) {
     if (!has_end_) Push(end);
-    changed_.wait(lock, [&] { return finished_ || !ended_.ok(); });
+    changed_.Wait(mutex_, [&]() GYRE_REQUIRES(mutex_) { return finished_ || !ended_.ok(); });
     if (finished_) return OkStatus();
   } else if (keeps_spool_ && !has_end_ &&
              (end.outcome == Outcome::kSucceeded || end.outcome == Outcome::kStopped)) {
     Push(end);  // for the next process; anything else may be because this one ends
   }
   const Status why = ended_;
-  lock.unlock();
+  lock.Unlock();
   if (why.code() == StatusCode::kFailedPrecondition || why.code() == StatusCode::kCancelled)
     return why;
   // Refused for good. Its threads return, so that this one may send in their place.
@@ -117,30 +118,30 @@ Status Uploader::Finish(AttemptEnd end) {
 
 void Uploader::EndHere(bool keep) {
   stop_.request_stop();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (ended_.ok() && !finished_) {
     ended_ = Cancelled(keep ? "left for the next process" : "dropped");
     keeps_spool_ = keep;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void Uploader::EndEarly(Status why) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (ended_.ok()) ended_ = std::move(why);
     if (!keeps_spool_) {
       waiting_.clear();
       waiting_bytes_ = 0;
       reports_.clear();
     }
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   if (options_.on_ended) options_.on_ended();
 }
 
 std::string Uploader::Problem() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return blocked_;
 }
 
@@ -171,16 +172,17 @@ PointBatch Uploader::TakeBatch(size_t items) {
 }
 
 // Until there is something to report now, and somebody to take it. False: it is over.
-bool Uploader::WaitForWork(Lock& lock) {
-  const auto is_over = [&] { return finished_ || !ended_.ok(); };
-  changed_.wait(lock, [&] { return !waiting_.empty() || is_over(); });
-  changed_.wait_for(lock, options_.batch_wait, [&] {
+bool Uploader::WaitForWork() {
+  const auto is_over = [&]() GYRE_REQUIRES(mutex_) { return finished_ || !ended_.ok(); };
+  changed_.Wait(mutex_, [&]() GYRE_REQUIRES(mutex_) { return !waiting_.empty() || is_over(); });
+  changed_.WaitFor(mutex_, options_.batch_wait, [&]() GYRE_REQUIRES(mutex_) {
     const size_t items = BatchInFront();
     return is_over() || items >= options_.batch_points || items < waiting_.size();
   });
   // While one is on its way, points gather for the next.
-  changed_.wait(lock,
-                [&] { return is_over() || (!writing_ && (spooling_ || current_ == nullptr)); });
+  changed_.Wait(mutex_, [&]() GYRE_REQUIRES(mutex_) {
+    return is_over() || (!writing_ && (spooling_ || current_ == nullptr));
+  });
   return !is_over();
 }
 
@@ -205,11 +207,11 @@ Report Uploader::TakeReport() {
 
 void Uploader::MakeReports() {
   while (true) {
-    Lock lock(mutex_);
-    if (!WaitForWork(lock)) return;
+    MutexLock lock(mutex_);
+    if (!WaitForWork()) return;
     Report report = TakeReport();
-    changed_.notify_all();
-    lock.unlock();
+    changed_.NotifyAll();
+    lock.Unlock();
     const bool is_end = std::holds_alternative<AttemptEnd>(report);
     if (!HandOn(std::move(report)) || is_end) return;
   }
@@ -217,28 +219,29 @@ void Uploader::MakeReports() {
 
 // To the thread that sends, or to the spool.
 bool Uploader::HandOn(Report report) {
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return !writing_ || !ended_.ok(); });
+    changed_.Wait(mutex_, [&]() GYRE_REQUIRES(mutex_) { return !writing_ || !ended_.ok(); });
     if (!ended_.ok()) return false;
     if (!spooling_) {
       current_ = std::make_shared<const Report>(std::move(report));
-      changed_.notify_all();
+      changed_.NotifyAll();
       return true;
     }
     writing_ = true;
-    lock.unlock();
+    lock.Unlock();
     const Status kept = options_.spool->Append(report);
-    lock.lock();
+    lock.Lock();
     writing_ = false;
-    changed_.notify_all();
+    changed_.NotifyAll();
     if (!kept.ok() && blocked_.empty()) {
       LogWarning(kept.message() + "; training waits until the coordinator takes its reports");
     }
     blocked_ = kept.ok() ? "" : kept.message() + "; training waits until reports are taken";
     if (kept.ok()) return true;
     // A disk may have room again; a spool has once the coordinator is back.
-    changed_.wait_for(lock, kLookForRoom, [&] { return !ended_.ok() || !spooling_; });
+    changed_.WaitFor(mutex_, kLookForRoom,
+                     [&]() GYRE_REQUIRES(mutex_) { return !ended_.ok() || !spooling_; });
     if (!spooling_) blocked_.clear();
   }
 }

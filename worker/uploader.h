@@ -22,15 +22,14 @@
 // any; what it calls comes from three of its own: one makes reports, one sends them, one sees to
 // checkpoints.
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <thread>
 #include <variant>
 
+#include "base/mutex.h"
 #include "worker/backoff.h"
 #include "worker/coordinator_client.h"
 #include "worker/spool.h"
@@ -86,35 +85,34 @@ class Uploader {
 
  private:
   using Item = std::variant<Point, StatisticsText, Checkpoint, AttemptEnd>;
-  using Lock = std::unique_lock<std::mutex>;
 
   // uploader.cc: from items to reports.
   void MakeReports();
-  bool WaitForWork(Lock& lock);
-  Report TakeReport();
+  bool WaitForWork() GYRE_REQUIRES(mutex_);
+  Report TakeReport() GYRE_REQUIRES(mutex_);
   bool HandOn(Report report);
-  void KeepTheRest();
+  void KeepTheRest() GYRE_REQUIRES(mutex_);
   void EndHere(bool keep);
 
   // uploader_send.cc: reports to the coordinator.
   void SendReports();
   std::shared_ptr<const Report> AwaitReport();
   Status Deliver(const Report& report);
-  bool IsCarried(const Report& report) const;
+  bool IsCarried(const Report& report) const GYRE_REQUIRES(mutex_);
   void GoneAway();
   void CarryCheckpoints();
   Status Carry(const CheckpointReport& report);
   bool AwaitCarried();
   static size_t BytesOf(const Item& item);
-  size_t BatchInFront() const;
-  PointBatch TakeBatch(size_t items);
+  size_t BatchInFront() const GYRE_REQUIRES(mutex_);
+  PointBatch TakeBatch(size_t items) GYRE_REQUIRES(mutex_);
   Status SendBatch(const PointBatch& batch);
   Status SendEnd(const AttemptEnd& end);
   void Unsent(const Checkpoint& checkpoint) const;
   void Obsolete(const std::vector<std::string>& hashes) const;
   Status SendUntilAnswered(const std::function<Status()>& send);
   bool Add(Item item);
-  void Push(Item item);
+  void Push(Item item) GYRE_REQUIRES(mutex_);
   void EndEarly(Status why);
 
   const AttemptId attempt_;
@@ -127,20 +125,20 @@ class Uploader {
   Millis next_batch_{0};      // not before
   std::stop_source stop_;     // of every call
 
-  mutable std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::deque<Item> waiting_;  // guarded by mutex_, as all below
-  size_t waiting_bytes_ = 0;
-  std::shared_ptr<const Report> current_;  // on its way
-  std::deque<CheckpointReport> reports_;   // the first may be on its way
-  bool spooling_ = false;                  // reports go to the spool and come from there
-  bool writing_ = false;                   // somebody works on the spool, without the lock
-  bool keeps_spool_ = false;               // for the next process
-  std::string blocked_;                    // why the spool takes no more
-  std::string fingerprint_;
-  bool finished_ = false;  // the outcome is acknowledged
-  Status ended_;           // why it ended early; OK = it has not
-  std::jthread carrier_;   // these three last: they use all of the above
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::deque<Item> waiting_ GYRE_GUARDED_BY(mutex_);
+  size_t waiting_bytes_ GYRE_GUARDED_BY(mutex_) = 0;
+  std::shared_ptr<const Report> current_ GYRE_GUARDED_BY(mutex_);  // on its way
+  std::deque<CheckpointReport> reports_ GYRE_GUARDED_BY(mutex_);   // the first may be on its way
+  bool spooling_ GYRE_GUARDED_BY(mutex_) = false;  // reports go to the spool and come from there
+  bool writing_ GYRE_GUARDED_BY(mutex_) = false;   // somebody works on the spool, without the lock
+  bool keeps_spool_ GYRE_GUARDED_BY(mutex_) = false;  // for the next process
+  std::string blocked_ GYRE_GUARDED_BY(mutex_);       // why the spool takes no more
+  std::string fingerprint_ GYRE_GUARDED_BY(mutex_);
+  bool finished_ GYRE_GUARDED_BY(mutex_) = false;  // the outcome is acknowledged
+  Status ended_ GYRE_GUARDED_BY(mutex_);           // why it ended early; OK = it has not
+  std::jthread carrier_;                           // these three last: they use all of the above
   std::jthread sender_;
   std::jthread maker_;
 };

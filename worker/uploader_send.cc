@@ -29,10 +29,10 @@ bool IsPassing(const Status& status) {
 
 // The next report; null: it is over.
 std::shared_ptr<const Report> Uploader::AwaitReport() {
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    const auto is_drained = [&] { return reports_.empty() && !writing_; };
-    changed_.wait(lock, [&] {
+    const auto is_drained = [&]() GYRE_REQUIRES(mutex_) { return reports_.empty() && !writing_; };
+    changed_.Wait(mutex_, [&]() GYRE_REQUIRES(mutex_) {
       return !ended_.ok() || finished_ || current_ != nullptr ||
              (spooling_ && (options_.spool->HasUnread() || is_drained()));
     });
@@ -41,23 +41,23 @@ std::shared_ptr<const Report> Uploader::AwaitReport() {
     if (!options_.spool->HasUnread()) {
       // Everything is answered: back to memory.
       writing_ = true;
-      lock.unlock();
+      lock.Unlock();
       const Status cleared = options_.spool->Clear();
       if (!cleared.ok()) LogWarning(cleared.message());
-      lock.lock();
+      lock.Lock();
       writing_ = spooling_ = false;
       blocked_.clear();
       LogInfo(ToString(attempt_) + ": the coordinator has all that had waited on disk");
-      changed_.notify_all();
+      changed_.NotifyAll();
       continue;
     }
-    lock.unlock();
+    lock.Unlock();
     Result<Report> report = options_.spool->Next();
     if (!report.ok()) {
       EndEarly(Internal("what waited on disk cannot be read: " + report.status().message()));
       return nullptr;
     }
-    lock.lock();
+    lock.Lock();
     current_ = std::make_shared<const Report>(*std::move(report));
   }
 }
@@ -66,10 +66,10 @@ void Uploader::SendReports() {
   while (const std::shared_ptr<const Report> report = AwaitReport()) {
     const Status status = Deliver(*report);
     if (!status.ok()) return EndEarly(status);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     current_.reset();
     finished_ = std::holds_alternative<AttemptEnd>(*report);
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 }
 
@@ -79,9 +79,9 @@ Status Uploader::Deliver(const Report& report) {
     return SendBatch(*batch).WithContext(kRefused);
   }
   if (const auto* saved = std::get_if<CheckpointReport>(&report)) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     reports_.push_back(*saved);
-    changed_.notify_all();
+    changed_.NotifyAll();
     return OkStatus();
   }
   if (!AwaitCarried()) return Cancelled("dropped");
@@ -99,7 +99,7 @@ bool Uploader::IsCarried(const Report& report) const {
 void Uploader::GoneAway() {
   std::vector<Report> reports;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (options_.spool == nullptr || spooling_ || writing_ || !ended_.ok()) return;
     writing_ = true;
     for (const CheckpointReport& report : reports_) reports.emplace_back(report);
@@ -116,16 +116,16 @@ void Uploader::GoneAway() {
     options_.spool->Remove();
     LogWarning(kept.message() + "; reports wait in memory");
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   writing_ = false;
   spooling_ = kept.ok();
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 // Every checkpoint so far is answered, or given up. False: it is over.
 bool Uploader::AwaitCarried() {
-  Lock lock(mutex_);
-  changed_.wait(lock, [&] { return reports_.empty() || !ended_.ok(); });
+  MutexLock lock(mutex_);
+  changed_.Wait(mutex_, [&]() GYRE_REQUIRES(mutex_) { return reports_.empty() || !ended_.ok(); });
   return ended_.ok();
 }
 
@@ -134,8 +134,10 @@ void Uploader::CarryCheckpoints() {
     CheckpointReport report;
     std::vector<CheckpointReport> overtaken;
     {
-      Lock lock(mutex_);
-      changed_.wait(lock, [&] { return !reports_.empty() || finished_ || !ended_.ok(); });
+      MutexLock lock(mutex_);
+      changed_.Wait(mutex_, [&]() GYRE_REQUIRES(mutex_) {
+        return !reports_.empty() || finished_ || !ended_.ok();
+      });
       if (reports_.empty() || !ended_.ok()) return;
       // What has to be sent is sent only if it is still the newest.
       while (options_.send_object && reports_.size() > 1) {
@@ -147,10 +149,10 @@ void Uploader::CarryCheckpoints() {
     for (const CheckpointReport& old : overtaken) Unsent(old.checkpoint);
     const Status status = Carry(report);
     if (!status.ok()) return EndEarly(status);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     // A newer one stands behind it, or nothing; it may have been dropped with all the others.
     if (!reports_.empty()) reports_.pop_front();
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 }
 
@@ -192,8 +194,8 @@ void Uploader::Unsent(const Checkpoint& checkpoint) const {
 Status Uploader::SendBatch(const PointBatch& batch) {
   const std::stop_token stop = stop_.get_token();
   {
-    Lock lock(mutex_);
-    changed_.wait_for(lock, stop, next_batch_ - Clock::Real().Now(), [] { return false; });
+    MutexLock lock(mutex_);
+    changed_.WaitFor(mutex_, stop, next_batch_ - Clock::Real().Now(), [] { return false; });
   }
   Millis pause{0};
   GYRE_RETURN_IF_ERROR(SendUntilAnswered([&]() -> Status {
@@ -231,8 +233,8 @@ Status Uploader::SendUntilAnswered(const std::function<Status()>& send) {
     if (status.code() == StatusCode::kNotFound && options_.on_unregistered)
       options_.on_unregistered();
     if (tries >= kTriesBeforeSpooling) GoneAway();
-    Lock lock(mutex_);
-    changed_.wait_for(lock, stop, backoff.Next(), [] { return false; });
+    MutexLock lock(mutex_);
+    changed_.WaitFor(mutex_, stop, backoff.Next(), [] { return false; });
   }
 }
 
