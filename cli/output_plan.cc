@@ -112,6 +112,15 @@ void WriteLine(const std::string& label, const std::string& text, int width, con
   write("  " + PadRight(label, kLabelWidth) + wrapped + "\n");
 }
 
+std::string StopEarlyWords(const StopEarlyRule& rule) {
+  const std::string after =
+      " by " + rule.metric + ", not before " + WithSeparators(rule.grace) + " tokens";
+  if (rule.rule == "median") return "jobs that are worse than the median of their seed" + after;
+  return "all but the best 1 in " + std::to_string(rule.reduction) +
+         " of a seed, again at each place " + std::to_string(rule.reduction) +
+         " times as far (asha)" + after;
+}
+
 void WriteSummary(const SweepSpec& sweep, int width, const Write& write) {
   const Work work = WorkOf(sweep);
   const size_t twins = sweep.jobs.size() - work.jobs.size();
@@ -142,6 +151,7 @@ void WriteSummary(const SweepSpec& sweep, int width, const Write& write) {
   line("time", "about " + Duration(work.flops / kAssumedFlopsPerCore) +
                    " of one core, if it does " + Brief(kAssumedFlopsPerCore / 1e9) +
                    " GFLOP/s (an assumption; nothing was measured)");
+  if (sweep.stop_early) line("stop early", StopEarlyWords(*sweep.stop_early));
   for (const std::string& note : sweep.notes) line("note", note);
 }
 
@@ -204,8 +214,18 @@ void WriteJson(const SweepSpec& sweep, const Write& write) {
                     {"frequencies", FrequenciesOf(variant)}};
     write((i == 0 ? "\n  " : ",\n  ") + json.dump());
   }
-  write("],\n \"notes\": " + Json(sweep.notes).dump() + ", \"tokens\": " +
-        std::to_string(work.tokens) + ", \"flops\": " + Json(work.flops).dump() + "}");
+  if (sweep.stop_early) {
+    const StopEarlyRule& rule = *sweep.stop_early;
+    const Json json{{"rule", rule.rule},
+                    {"metric", rule.metric},
+                    {"grace", rule.grace},
+                    {"reduction", rule.reduction}};
+    write("],\n \"stop_early\": " + json.dump() + ", \"notes\": " + Json(sweep.notes).dump());
+  } else {
+    write("],\n \"notes\": " + Json(sweep.notes).dump());
+  }
+  write(", \"tokens\": " + std::to_string(work.tokens) + ", \"flops\": " + Json(work.flops).dump() +
+        "}");
 }
 
 }  // namespace

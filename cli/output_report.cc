@@ -204,6 +204,10 @@ std::string Provenance(const Report& report) {
   if (!facts.failures.rows.empty()) {
     html += "<h3>Attempts that ended badly</h3>\n" + Table(ToText(facts.failures));
   }
+  if (!facts.stopped.rows.empty()) {
+    html += "<h3>Jobs that were stopped early</h3>\n" + Table(ToText(facts.stopped)) +
+            Paragraph("quiet", "They are left out of what compares the ends of jobs.");
+  }
   return html + Paragraph("quiet", "Written by gyre " + report.program + " from the database " +
                                        facts.database + ".");
 }

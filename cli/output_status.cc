@@ -151,6 +151,24 @@ std::string Failures(const std::vector<FailedJobStatus>& failures, int width) {
   return text;
 }
 
+/// The first ones with why, and how many more there are.
+std::string StoppedEarly(const std::vector<FailedJobStatus>& stopped, int width) {
+  constexpr size_t kShown = 5;
+  std::string text;
+  for (size_t i = 0; i < std::min(stopped.size(), kShown); ++i) {
+    const FailedJobStatus& job = stopped[i];
+    text += Wrap("job " + std::to_string(job.job_id) + ", " + Visible(job.variant) + " seed " +
+                     std::to_string(job.seed) + ", stopped early by " + Visible(job.error),
+                 width, 2) +
+            "\n";
+  }
+  if (stopped.size() > kShown) {
+    text +=
+        "... and " + std::to_string(stopped.size() - kShown) + " more that were stopped early\n";
+  }
+  return text;
+}
+
 /// "2 NVIDIA H200, cpu".
 std::string DevicesInWords(const std::vector<WorkerDevice>& devices) {
   std::vector<std::pair<std::string, int>> gpus;  // by model, in their order
@@ -217,6 +235,7 @@ std::string RenderStatus(const SweepStatus& sweep, OutputFormat format, int widt
   text += Troubles(sweep, width);
   std::string failures;
   if (!sweep.failures.empty()) failures = "\n" + Failures(sweep.failures, width);
+  if (!sweep.stopped_early.empty()) failures += "\n" + StoppedEarly(sweep.stopped_early, width);
   Shares shares;
   if (height > 0) {
     const size_t used = LinesOf(text) + LinesOf(failures);

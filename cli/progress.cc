@@ -60,6 +60,7 @@ std::string Sentence(const WatchedEvent& event) {
   if (event.kind == "attempt_failed") return text.job + " attempt failed" + text.error;
   if (event.kind == "job_succeeded") return text.job + " succeeded";
   if (event.kind == "job_failed") return text.job + " FAILED" + text.error;
+  if (event.kind == "job_stopped_early") return text.job + " stopped early by " + text.reason;
   if (event.kind == "job_canceled") return text.job + " canceled";
   if (event.kind == "job_paused") return text.job + " is paused";
   if (event.kind == "job_resumed") return text.job + " is resumed";

@@ -84,6 +84,9 @@ SweepStatus Read(const v1::Sweep& sweep) {
   for (const v1::FailedJob& job : sweep.failures()) {
     status.failures.push_back({job.job_id(), job.variant(), job.seed(), job.error()});
   }
+  for (const v1::FailedJob& job : sweep.stopped_early()) {
+    status.stopped_early.push_back({job.job_id(), job.variant(), job.seed(), job.error()});
+  }
   return status;
 }
 

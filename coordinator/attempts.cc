@@ -70,6 +70,7 @@ Result<int64_t> Coordinator::ReportPoints(const ReportPointsCall& call, const Mo
   for (const PointRecord& point : call.points) tokens = std::max(tokens, point.tokens);
   job->record.tokens_done = tokens;
   job->record.differing_points += static_cast<int64_t>(differing.size());
+  GYRE_RETURN_IF_ERROR(JudgeEarly(*job, call.points, at));
   GYRE_RETURN_IF_ERROR(store_->Update(job->record));
   return call.sequence;
 }

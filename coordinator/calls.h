@@ -207,6 +207,7 @@ struct SweepReply {
   int64_t last_event_id = 0;
   std::vector<RunningJobReply> running;
   std::vector<FailedJobReply> failures;
+  std::vector<FailedJobReply> stopped_early;  // `error` is the reason
   std::vector<VariantReply> variants;
   int64_t differing_points = 0;  // of its jobs, each once
   std::string waiting;           // why its queued jobs cannot start, or empty

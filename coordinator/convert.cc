@@ -36,6 +36,13 @@ v1::Desire ToProto(WorkerDesire desire) {
   return v1::DESIRE_DROP;
 }
 
+void ToProto(const FailedJobReply& job, v1::FailedJob* message) {
+  message->set_job_id(job.job_id);
+  message->set_variant(job.variant);
+  message->set_seed(job.seed);
+  message->set_error(job.error);
+}
+
 void ToProto(const JobCountsReply& reply, v1::JobCounts* message) {
   message->set_queued(reply.queued);
   message->set_running(reply.running);
@@ -294,13 +301,8 @@ void ToProto(const SweepReply& reply, v1::Sweep* message) {
     progress->set_tokens_budget(variant.tokens_budget);
   }
   for (const RunningJobReply& job : reply.running) ToProto(job, message->add_running());
-  for (const FailedJobReply& job : reply.failures) {
-    v1::FailedJob* failure = message->add_failures();
-    failure->set_job_id(job.job_id);
-    failure->set_variant(job.variant);
-    failure->set_seed(job.seed);
-    failure->set_error(job.error);
-  }
+  for (const FailedJobReply& job : reply.failures) ToProto(job, message->add_failures());
+  for (const FailedJobReply& job : reply.stopped_early) ToProto(job, message->add_stopped_early());
 }
 
 void ToProto(const AttemptReply& reply, v1::AttemptReport* message) {

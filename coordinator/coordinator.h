@@ -192,6 +192,9 @@ class Coordinator {
   Status CheckSequence(const LiveAttempt& live, int64_t sequence) const;
   Result<bool> IsRepeated(const FinishAttemptCall& call);
 
+  // stopping.cc
+  Status JudgeEarly(JobEntry& job, const std::vector<PointRecord>& points, const Moment& at);
+
   // submit.cc
   Result<bool> IsSame(const SweepEntry& sweep, const PreparedSweep& prepared);
   bool HasResults(const SweepEntry& sweep);

@@ -114,7 +114,8 @@ std::string WhyItEnded(const EndingFacts& facts) {
     case JobState::kCanceled:
       return "it was canceled";
     case JobState::kStoppedEarly:
-      return "it was stopped early";
+      return "it was stopped early, by " + facts.stop_reason +
+             ". It is left out of comparisons at the end, which say so";
     default:
       break;
   }
@@ -132,6 +133,11 @@ std::vector<std::string> WhatToDoAfter(const EndingFacts& facts) {
     return {
         "a lower learning rate or a longer warm-up often helps; to train it again as it is: "
         "gyre submit FILE --fresh"};
+  }
+  if (facts.state == JobState::kStoppedEarly) {
+    return {
+        "to train it all the way, submit it in a sweep without stop_early; what has finished is "
+        "not trained again"};
   }
   if (facts.state != JobState::kFailed) return {};
   std::vector<std::string> next;

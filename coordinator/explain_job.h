@@ -39,7 +39,7 @@ struct EndingFacts {
   int64_t job = 0;
   std::string sweep;
   JobState state = JobState::kSucceeded;
-  std::string error;
+  std::string error, stop_reason;
   std::optional<int64_t> diverged_at_step;
   std::optional<AttemptReply> last;  // attempt; none: it never ran
   std::string why_not_again;         // RetryDecision::why_not

@@ -88,6 +88,10 @@ SweepReply Coordinator::Describe(const SweepEntry& sweep, bool with_jobs) {
       reply.failures.push_back(
           {id, state_.VariantName(job.record.variant_id), job.record.seed, job.record.error});
     }
+    if (job.record.state == JobState::kStoppedEarly) {
+      reply.stopped_early.push_back(
+          {id, state_.VariantName(job.record.variant_id), job.record.seed, job.record.stop_reason});
+    }
   }
   for (auto& [id, variant] : variants) {
     reply.tokens_budget += variant.tokens_budget;
@@ -155,6 +159,7 @@ Status Coordinator::CheckInvariants() {
     if (job->record.state != row.state || job->record.attempt != row.attempt ||
         job->record.failures != row.failures || job->record.losses != row.losses ||
         job->record.memory_failures != row.memory_failures ||
+        job->record.stop_reason != row.stop_reason || job->record.forgiven != row.forgiven ||
         job->record.differing_points != row.differing_points || job->record.paused != row.paused ||
         job->record.cancel_requested != row.cancel_requested) {
       return Internal(name + " differs between memory and file");

@@ -66,6 +66,7 @@ Result<JobReply> Coordinator::GetJob(int64_t id, const Moment& at) {
                       .sweep = sweep.name,
                       .state = job->record.state,
                       .error = job->record.error,
+                      .stop_reason = job->record.stop_reason,
                       .diverged_at_step = job->record.diverged_at_step};
     if (!reply.attempts.empty()) facts.last = reply.attempts.back();
     GYRE_ASSIGN_OR_RETURN(facts.why_not_again, WhyNotAgain(*job, reply.attempts));

@@ -208,6 +208,10 @@ Result<TargetReply> Coordinator::RetryJob(int64_t id, const Moment& at) {
   if (job->record.state == JobState::kSucceeded) {
     return FailedPrecondition(InWords(*job) + " has succeeded; submit with --fresh to train again");
   }
+  if (job->record.state == JobState::kStoppedEarly) {
+    return FailedPrecondition(InWords(*job) + " was stopped early (" + job->record.stop_reason +
+                              "); to train it all the way, submit it without stop_early");
+  }
   SweepEntry& sweep = *state_.FindSweep(job->record.sweep_id);
   // What it was canceled with goes, so that the job may run; the others stay CANCELED.
   if (sweep.record.intent == SweepIntent::kCanceled) {

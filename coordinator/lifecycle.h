@@ -9,7 +9,8 @@
 //   coordinator_started
 //   sweep_submitted  sweep_attached  sweep_replaced  sweep_canceled  sweep_paused (with "reason" if
 //   it did so itself)  sweep_resumed  sweep_retried  sweep_finished (every job has ended)
-//   job_requeued  job_succeeded  job_failed  job_canceled  job_cancel_requested  job_paused
+//   job_requeued  job_succeeded  job_failed  job_canceled  job_cancel_requested
+//   job_stop_requested  job_stopped_early (both with "reason")  job_paused
 //   job_resumed
 //   attempt_leased (the job is RUNNING)  attempt_running  attempt_succeeded  attempt_failed
 //   attempt_lost  attempt_stopped  attempt_suspected (its lease has run out; it is LOST after a

@@ -101,6 +101,7 @@ Status Coordinator::MoveJob(JobEntry& job, JobStep step, const std::string& erro
   GYRE_RETURN_IF_ERROR(store_->Update(job.record));
   Json details = Json::object();
   if (!error.empty()) details["error"] = error;
+  if (step == JobStep::kStopEarly) details["reason"] = job.record.stop_reason;
   if (pause > Millis(0)) details["pause_ms"] = pause.count();
   // A lease has its own event, with the worker.
   if (step != JobStep::kLease) {
@@ -110,6 +111,7 @@ Status Coordinator::MoveJob(JobEntry& job, JobStep step, const std::string& erro
     JobEntry& follower = *state_.FindJob(id);
     follower.record.diverged_at_step = job.record.diverged_at_step;
     follower.record.tokens_done = job.record.tokens_done;
+    follower.record.stop_reason = job.record.stop_reason;
     GYRE_RETURN_IF_ERROR(MoveJob(follower, step, error, Millis(0), at));
   }
   const SweepEntry& sweep = *state_.FindSweep(job.record.sweep_id);
@@ -169,10 +171,14 @@ Status Coordinator::AfterAttempt(JobEntry& job, const EndedAttempt& ended, bool 
   SweepEntry& entry = *state_.FindSweep(job.record.sweep_id);
   const SweepRecord& sweep = entry.record;
   if (ended.state == AttemptState::kSucceeded) {
+    job.record.stop_reason.clear();  // it was through before it heard
     entry.longest_run = std::max(entry.longest_run, Millis(job.record.ran_ms));
     return MoveJob(job, JobStep::kSucceed, "", Millis(0), at);
   }
   if (job.record.cancel_requested) return MoveJob(job, JobStep::kCancel, "", Millis(0), at);
+  if (!job.record.stop_reason.empty()) {
+    return MoveJob(job, JobStep::kStopEarly, "", Millis(0), at);
+  }
   if (timed_out) {
     GYRE_RETURN_IF_ERROR(MoveJob(job, JobStep::kFail,
                                  "timed out after " + InWords(Millis(sweep.timeout_ms)), Millis(0),

@@ -90,7 +90,10 @@ SweepEntry& State::Add(SweepRecord sweep) {
   return entry;
 }
 
-void State::Add(const VariantRecord& variant) { variants_[variant.id] = variant.name; }
+void State::Add(const VariantRecord& variant) {
+  variants_[variant.id] = variant.name;
+  if (variant.baseline_id) MarkBaseline(*variant.baseline_id);
+}
 
 void State::Rename(SweepEntry& sweep, std::string name) {
   sweeps_by_name_.erase(sweep.record.name);

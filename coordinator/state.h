@@ -59,6 +59,8 @@ struct SweepEntry {
   int64_t served = 0;     // when it last got a grant, in the order of grants
   Millis longest_run{0};  // of a job that has succeeded since the coordinator's start
   int64_t last_event_id = 0;
+  /// Of stop_early's metric; absent: not read from the file yet.
+  std::optional<SeedCurves> curves;
 };
 
 struct WorkerEntry {
@@ -90,6 +92,9 @@ class State {
   WorkerEntry* FindWorkerByName(const std::string& name);
   WorkerEntry* FindWorkerByIncarnation(const std::string& incarnation);
   const std::string& VariantName(int64_t variant_id) const;
+  /// Whether a variant is compared with this one.
+  bool IsBaseline(int64_t variant_id) const { return baselines_.contains(variant_id); }
+  void MarkBaseline(int64_t variant_id) { baselines_.insert(variant_id); }
 
   std::map<int64_t, SweepEntry>& sweeps() { return sweeps_; }
   std::map<int64_t, WorkerEntry>& workers() { return workers_; }
@@ -124,6 +129,7 @@ class State {
   std::map<int64_t, SweepEntry> sweeps_;
   std::unordered_map<std::string, int64_t> sweeps_by_name_;
   std::unordered_map<int64_t, std::string> variants_;
+  std::set<int64_t> baselines_;
   std::unordered_map<int64_t, JobEntry> jobs_;
   std::map<int64_t, WorkerEntry> workers_;
   std::unordered_map<std::string, int64_t> workers_by_name_, workers_by_incarnation_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "coordinator/initial_weights.h"
+#include "coordinator/stop_early.h"
 #include "trainer/model/memory_estimate.h"
 
 namespace gyre {
@@ -89,7 +90,7 @@ std::string ResolvedJson(const SweepSpec& spec) {
       variants.back()["initial_weights"] = variant.initial_weights;
     }
   }
-  const Json resolved = {
+  Json resolved = {
       {"sweep", spec.name},
       {"description", spec.description},
       {"question", spec.question},
@@ -103,6 +104,8 @@ std::string ResolvedJson(const SweepSpec& spec) {
         {"memory_bytes", spec.resources.memory_bytes}}},
       {"retry", {{"attempts", spec.retry_attempts}, {"backoff_ms", spec.retry_backoff_ms}}},
       {"timeout_ms", spec.timeout_ms}};
+  // What was submitted before there was such a rule stays what it was.
+  if (spec.stop_early) resolved["stop_early"] = Json::parse(StopEarlyToJson(spec.stop_early));
   return resolved.dump();
 }
 
@@ -134,6 +137,7 @@ PreparedSweep PrepareSweep(const SweepSpec& spec, const SubmitCall& call) {
   record.retry_attempts = spec.retry_attempts;
   record.retry_backoff_ms = spec.retry_backoff_ms;
   record.timeout_ms = spec.timeout_ms;
+  record.stop_early = spec.stop_early;
   record.submitted_by = call.submitted_by;
   for (size_t i = 0; i < spec.variants.size(); ++i) {
     prepared.variants.push_back(PrepareVariant(spec.variants[i]));

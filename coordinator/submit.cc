@@ -113,6 +113,7 @@ Result<SubmitReply> Coordinator::Insert(const PreparedSweep& prepared, bool fres
     const int baseline = prepared.variants[i].baseline;
     if (baseline < 0) continue;
     GYRE_RETURN_IF_ERROR(store_->SetBaseline(variants[i], variants[static_cast<size_t>(baseline)]));
+    state_.MarkBaseline(variants[static_cast<size_t>(baseline)]);
   }
   GYRE_RETURN_IF_ERROR(InsertJobs(prepared, sweep.record.id, variants, fresh, at));
 

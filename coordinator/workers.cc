@@ -154,7 +154,8 @@ Result<WorkerDesire> Coordinator::DesireFor(const WorkerEntry& worker, const Hel
 }
 
 WorkerDesire Coordinator::DesireOf(const JobEntry& job) {
-  const bool stop = job.record.cancel_requested || job.live->timed_out || IsPaused(job);
+  const bool stop = job.record.cancel_requested || !job.record.stop_reason.empty() ||
+                    job.live->timed_out || IsPaused(job);
   return stop ? WorkerDesire::kStop : WorkerDesire::kContinue;
 }
 

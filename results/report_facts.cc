@@ -190,6 +190,13 @@ Result<ReportFacts> ReadReportFacts(const std::string& sweep, const AskSql& ask)
       ask("SELECT variant, seed, attempt, attempt_state AS ended, worker, error_code AS code, "
           "error, job_state AS \"job became\" FROM failures WHERE sweep = " +
           SqlText(sweep) + " LIMIT 200"));
+  GYRE_ASSIGN_OR_RETURN(
+      facts.stopped,
+      ask("SELECT v.name AS variant, j.seed AS seed, j.tokens_done AS tokens, "
+          "e.details ->> '$.reason' AS why FROM events e JOIN jobs j ON j.id = e.job_id "
+          "JOIN variants v ON v.id = j.variant_id JOIN sweeps s ON s.id = e.sweep_id "
+          "WHERE e.kind = 'job_stopped_early' AND s.name = " +
+          SqlText(sweep) + " ORDER BY j.id LIMIT 200"));
   return facts;
 }
 

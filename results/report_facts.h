@@ -26,6 +26,7 @@ struct ReportFacts {
   QueryTable texts;     // the data sets it was trained and validated on
   QueryTable machines;  // which worker trained how many jobs on what, with which libraries
   QueryTable failures;  // attempts that ended badly
+  QueryTable stopped;   // jobs that were stopped early, and why
 };
 
 /// NOT_FOUND: no such sweep; the message lists those there are.

@@ -131,21 +131,23 @@ Status ReadRunningJobs(const Database& database, SweepStatus* sweep) {
   }
 }
 
-Status ReadFailures(const Database& database, SweepStatus* sweep) {
-  GYRE_ASSIGN_OR_RETURN(
-      Statement jobs,
-      database.Prepare("SELECT j.id, v.name, j.seed, s.error FROM jobs j"
-                       " JOIN variants v ON v.id = j.variant_id"
-                       " JOIN jobs s ON s.id = coalesce(j.reused_from, j.id)"
-                       " WHERE j.sweep_id = ? AND j.state = 'FAILED' ORDER BY j.id"));
-  jobs.Bind(1, sweep->id);
+/// Jobs in a state, with the column that says why.
+Status ReadEndings(const Database& database, int64_t sweep, const char* state, const char* why,
+                   std::vector<FailedJobStatus>* endings) {
+  GYRE_ASSIGN_OR_RETURN(Statement jobs,
+                        database.Prepare("SELECT j.id, v.name, j.seed, s." + std::string(why) +
+                                         " FROM jobs j JOIN variants v ON v.id = j.variant_id"
+                                         " JOIN jobs s ON s.id = coalesce(j.reused_from, j.id)"
+                                         " WHERE j.sweep_id = ? AND j.state = ? ORDER BY j.id"));
+  jobs.Bind(1, sweep);
+  jobs.Bind(2, state);
   while (true) {
     GYRE_ASSIGN_OR_RETURN(const bool row, jobs.Step());
     if (!row) return OkStatus();
-    sweep->failures.push_back({.job_id = jobs.Int(0),
-                               .variant = jobs.Text(1),
-                               .seed = static_cast<uint64_t>(jobs.Int(2)),
-                               .error = jobs.Text(3)});
+    endings->push_back({.job_id = jobs.Int(0),
+                        .variant = jobs.Text(1),
+                        .seed = static_cast<uint64_t>(jobs.Int(2)),
+                        .error = jobs.Text(3)});
   }
 }
 
@@ -187,7 +189,12 @@ Result<SweepStatus> ReadSweepInSnapshot(const Database& database, const std::str
   GYRE_RETURN_IF_ERROR(ReadVariants(database, &sweep));
   GYRE_RETURN_IF_ERROR(ReadRunningJobs(database, &sweep));
   GYRE_RETURN_IF_ERROR(ReadDoubts(database, &sweep));
-  GYRE_RETURN_IF_ERROR(ReadFailures(database, &sweep));
+  GYRE_RETURN_IF_ERROR(ReadEndings(database, sweep.id, "FAILED", "error", &sweep.failures));
+  GYRE_ASSIGN_OR_RETURN(const bool has_reasons, HasColumn(database, "jobs", "stop_reason"));
+  if (has_reasons) {
+    GYRE_RETURN_IF_ERROR(
+        ReadEndings(database, sweep.id, "STOPPED_EARLY", "stop_reason", &sweep.stopped_early));
+  }
   return sweep;
 }
 
@@ -291,7 +298,8 @@ Json ToJson(const SweepStatus& sweep) {
                {"differing_points", sweep.differing_points},
                {"variants", Json::array()},
                {"running", Json::array()},
-               {"failures", Json::array()}};
+               {"failures", Json::array()},
+               {"stopped", Json::array()}};
   for (const VariantStatus& variant : sweep.variants) {
     json["variants"].push_back({{"variant", variant.variant},
                                 {"jobs", ToJson(variant.jobs)},
@@ -302,6 +310,10 @@ Json ToJson(const SweepStatus& sweep) {
   for (const FailedJobStatus& job : sweep.failures) {
     json["failures"].push_back(
         {{"job", job.job_id}, {"variant", job.variant}, {"seed", job.seed}, {"error", job.error}});
+  }
+  for (const FailedJobStatus& job : sweep.stopped_early) {
+    json["stopped"].push_back(
+        {{"job", job.job_id}, {"variant", job.variant}, {"seed", job.seed}, {"reason", job.error}});
   }
   return json;
 }

@@ -59,8 +59,9 @@ struct SweepStatus {
   int64_t last_event_id = 0;
   std::vector<RunningJobStatus> running;
   std::vector<FailedJobStatus> failures;
-  std::vector<VariantStatus> variants;  // in the order of the file
-  std::string pause_reason;             // why it paused itself; empty when it did not
+  std::vector<FailedJobStatus> stopped_early;  // `error` is the reason
+  std::vector<VariantStatus> variants;         // in the order of the file
+  std::string pause_reason;                    // why it paused itself; empty when it did not
   std::string waiting;  // why no worker can take its queued jobs; a coordinator says it, no file
   std::string problem;  // of the coordinator, e.g. that its disk is full; no file says it
   int64_t differing_points = 0;  // that came again with another value under the same fingerprint

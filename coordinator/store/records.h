@@ -26,6 +26,7 @@ struct SweepRecord {
   int retry_attempts = 3;
   int64_t retry_backoff_ms = 10000;
   int64_t timeout_ms = 0;
+  std::optional<StopEarlyRule> stop_early;
   std::string submitted_by, submitted_at;
 };
 

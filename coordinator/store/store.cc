@@ -20,7 +20,7 @@ Result<std::vector<SweepRecord>> LoadSweeps(const Database& database) {
                        "json_extract(resources, '$.memory_bytes'), retry_attempts, "
                        "retry_backoff_ms, timeout_ms, submitted_at, description, submitted_by, "
                        "pause_reason, resumed_at, "
-                       "coalesce(json_extract(resources, '$.memory_parts'), '') "
+                       "coalesce(json_extract(resources, '$.memory_parts'), ''), stop_early "
                        "FROM sweeps ORDER BY id"));
   std::vector<SweepRecord> sweeps;
   while (true) {
@@ -45,13 +45,15 @@ Result<std::vector<SweepRecord>> LoadSweeps(const Database& database) {
     sweep.pause_reason = rows.Text(15);
     sweep.resources.memory_parts = rows.Text(17);
     sweep.resumed_at = rows.Text(16);
+    GYRE_ASSIGN_OR_RETURN(sweep.stop_early, StopEarlyFromJson(rows.Text(18)));
     sweeps.push_back(std::move(sweep));
   }
 }
 
 Result<std::vector<VariantRecord>> LoadVariants(const Database& database) {
-  GYRE_ASSIGN_OR_RETURN(Statement rows,
-                        database.Prepare("SELECT id, sweep_id, name FROM variants ORDER BY id"));
+  GYRE_ASSIGN_OR_RETURN(
+      Statement rows,
+      database.Prepare("SELECT id, sweep_id, name, baseline_id FROM variants ORDER BY id"));
   std::vector<VariantRecord> variants;
   while (true) {
     GYRE_ASSIGN_OR_RETURN(const bool row, rows.Step());
@@ -60,6 +62,7 @@ Result<std::vector<VariantRecord>> LoadVariants(const Database& database) {
     variant.id = rows.Int(0);
     variant.sweep_id = rows.Int(1);
     variant.name = rows.Text(2);
+    if (!rows.IsNull(3)) variant.baseline_id = rows.Int(3);
     variants.push_back(std::move(variant));
   }
 }

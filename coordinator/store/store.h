@@ -10,6 +10,7 @@
 // rolled back. One thread at a time.
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@
 
 #include "base/files.h"
 #include "base/status.h"
+#include "coordinator/stop_early.h"
 #include "coordinator/store/records.h"
 #include "results/database.h"
 #include "trainer/statistics/record.h"
@@ -40,6 +42,9 @@ struct Snapshot {
 struct LeaseDetails {
   std::string sweep, variant, config, key, train_dataset, validation_datasets, initial_weights;
 };
+
+/// By seed, then by job.
+using SeedCurves = std::map<uint64_t, std::map<int64_t, Curve>>;
 
 /// A point that came again with another value under the same fingerprint.
 struct Nondeterminism {
@@ -81,6 +86,9 @@ class Store {
   /// The intent, with why and since when.
   Status UpdateIntent(const SweepRecord& sweep);
   Result<std::string> ResolvedOf(int64_t sweep_id);
+  /// Curves of one metric, by seed and by the job that has the points: of a sweep's jobs, and those
+  /// that they are the same piece of work as.
+  Result<SeedCurves> CurvesOf(int64_t sweep_id, const std::string& metric);
   /// A job that SUCCEEDED with this key and has points of its own.
   Result<std::optional<int64_t>> FindFinished(const std::string& key);
 

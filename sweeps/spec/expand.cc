@@ -8,6 +8,7 @@
 #include "sweeps/spec/identity.h"
 #include "sweeps/spec/nearest.h"
 #include "sweeps/spec/resolve.h"
+#include "sweeps/spec/stop_early_rule.h"
 #include "trainer/data/dataset.h"
 
 namespace gyre {
@@ -56,6 +57,7 @@ class Expander {
     Jobs();
     OverwritingNotes();
     TokenizerNote();
+    if (spec_.stop_early) CompleteStopEarly(&spec_, draft_.stop_early_place, context_.faults);
     for (const auto& [note, names] : switching_) context_.notes->Add(List(names) + ": " + note);
     return std::move(spec_);
   }

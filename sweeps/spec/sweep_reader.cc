@@ -39,7 +39,8 @@ class SweepReader {
     spec.retry_attempts = static_cast<int>(Count("retry.attempts", 3));
     spec.retry_backoff_ms = Count("retry.backoff", 10000);
     spec.timeout_ms = Count("timeout", 0);
-    for (const char* later : {"extends", "sample", "stop_early"}) Value(later);
+    for (const char* later : {"extends", "sample"}) Value(later);
+    ReadStopEarly();
     ReadBase();
     ReadVariants();
     ReadGrid();
@@ -62,7 +63,7 @@ class SweepReader {
       faults_->Add(entry.place, "unknown key " + Quoted(entry.key) + " in a sweep", help);
       return;
     }
-    if (entry.key != "resources" && entry.key != "retry") return;
+    if (entry.key != "resources" && entry.key != "retry" && entry.key != "stop_early") return;
     if (!entry.value.node->IsMapping()) {
       if (entry.value.node->IsNull()) return;
       faults_->Add(entry.value.place,
@@ -130,6 +131,18 @@ class SweepReader {
       return;
     }
     draft_.spec.name = *name;
+  }
+
+  // What is not said, expand.cc fills in.
+  void ReadStopEarly() {
+    const YamlEntry* entry = root_->Find("stop_early");
+    if (entry == nullptr || !entry->value.node->IsMapping()) return;
+    draft_.stop_early_place = entry->place;
+    StopEarlyRule& rule = draft_.spec.stop_early.emplace();
+    if (const std::string name = Text("stop_early.rule"); !name.empty()) rule.rule = name;
+    rule.metric = Text("stop_early.metric");
+    rule.grace = Count("stop_early.grace", 0);
+    rule.reduction = static_cast<int>(Count("stop_early.reduction", 3));
   }
 
   void ReadBase() {

@@ -38,7 +38,7 @@ struct SweepDraft {
   bool zip_first = false;  // zip stands above grid, and in names too
   TextPlace grid_place;    // of zip where there is no grid
   std::vector<ExcludeItem> exclude;
-  TextPlace exclude_place, baseline_place;
+  TextPlace exclude_place, baseline_place, stop_early_place;
   SeedList seeds;
 };
 

@@ -61,6 +61,14 @@ struct Resources {
   std::string memory_parts;
 };
 
+/// When a job has no hope and ends before its budget (coordinator/stop_early.h).
+struct StopEarlyRule {
+  std::string rule = "asha";  // asha | median
+  std::string metric;
+  int64_t grace = 0;  // tokens
+  int reduction = 3;
+};
+
 struct SweepSpec {
   std::string name, description, question;
   std::string baseline;        // as written; empty = none
@@ -74,6 +82,7 @@ struct SweepSpec {
   int retry_attempts = 3;
   int64_t retry_backoff_ms = 10000;
   int64_t timeout_ms = 0;  // 0 = none
+  std::optional<StopEarlyRule> stop_early;
   std::vector<std::string> notes;
 };
 
