@@ -426,6 +426,31 @@ TEST(SweepTest, ResourcesAndTheLike) {
   EXPECT_EQ(sweep.timeout_ms, 7200000);
 }
 
+// facebookresearch/DomainBed#111, #103: another seed drew other hyperparameters, too.
+TEST(SweepTest, ASeedChangesNothingElse) {
+  const SweepSpec one = ParseOne(With("grid: {train.optimizer.lr: [1e-3, 1e-2]}\nseeds: [3]\n"));
+  const SweepSpec many =
+      ParseOne(With("grid: {train.optimizer.lr: [1e-3, 1e-2]}\nseeds: [8, 3, 1]\n"));
+  ASSERT_EQ(one.variants.size(), many.variants.size());
+  for (size_t i = 0; i < one.variants.size(); ++i) {
+    EXPECT_EQ(one.variants[i].name, many.variants[i].name);
+    EXPECT_EQ(ToJson(one.variants[i].config), ToJson(many.variants[i].config));
+  }
+  EXPECT_EQ(one.jobs[0].key, many.jobs[2].key);
+  EXPECT_EQ(one.jobs[1].key, many.jobs[3].key);
+}
+
+TEST(SweepTest, StopEarlyFillsInWhatIsNotSaid) {
+  EXPECT_FALSE(ParseOne(With("")).stop_early.has_value());
+  EXPECT_FALSE(ParseOne(With("stop_early: null\n")).stop_early.has_value());
+  const SweepSpec sweep = ParseOne(With("stop_early: {}\n"));
+  ASSERT_TRUE(sweep.stop_early.has_value());
+  EXPECT_EQ(sweep.stop_early->rule, "asha");
+  EXPECT_EQ(sweep.stop_early->metric, "austen/loss_sample");
+  EXPECT_EQ(sweep.stop_early->grace, sweep.variants[0].config.train.tokens / 10);
+  EXPECT_EQ(sweep.stop_early->reduction, 3);
+}
+
 TEST(SweepTest, MicroBatchesDivideTheBatch) {
   const JobConfig config = ConfigOf("  train: {batch_tokens: 16Ki}\n");
   const int64_t sequences = config.train.batch_tokens / config.data.context;
