@@ -105,6 +105,17 @@ void FillAnywhere(const Keys& keys, double scale, Block* block) { Fill(keys, sca
   Fill(keys, scale, block);
 }
 
+// clang 14 cannot ask for a level by its name.
+bool HasV3() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+         __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
+}
+bool HasV4() {
+  return HasV3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+}
+
 #endif
 
 // From the slowest to the fastest.
@@ -112,8 +123,8 @@ const std::vector<Filler>& Fillers() {
   static const std::vector<Filler> fillers = [] {
     std::vector<Filler> supported = {FillAnywhere};
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("x86-64-v3")) supported.push_back(FillV3);
-    if (__builtin_cpu_supports("x86-64-v4")) supported.push_back(FillV4);
+    if (HasV3()) supported.push_back(FillV3);
+    if (HasV4()) supported.push_back(FillV4);
 #endif
     return supported;
   }();
