@@ -88,6 +88,7 @@ Result<SweepFile> Prepare(Arguments* arguments, const StopSignals& signals) {
   submission.yaml = file.yaml;
   submission.file = file.file;
   submission.folder = file.folder;
+  submission.extended = file.extended;
   return file;
 }
 

@@ -84,6 +84,7 @@ int RunSubmit(Arguments arguments) {
   submission.yaml = file->yaml;
   submission.file = file->file;
   submission.folder = file->folder;
+  submission.extended = file->extended;
   submission.datasets = *std::move(datasets);
   if (Status sent = Upload(arguments.coordinator, submission, signals.token()); !sent.ok())
     return Fail(sent);

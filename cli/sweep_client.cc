@@ -174,6 +174,7 @@ Result<std::vector<SubmittedSweep>> SweepClient::Submit(const SweepSubmission& s
   request.set_yaml(submission.yaml);
   request.set_file(submission.file);
   request.set_folder(submission.folder);
+  request.mutable_extended()->insert(submission.extended.begin(), submission.extended.end());
   for (const auto& [key, info] : submission.datasets) {
     Write(info, &(*request.mutable_datasets())[key]);
   }

@@ -26,6 +26,7 @@ inline constexpr char kDefaultCoordinator[] = "127.0.0.1:7470";
 
 struct SweepSubmission {
   std::string yaml, file, folder;
+  std::map<std::string, std::string> extended;             // texts of other files, by absolute path
   std::map<std::string, DatasetInfo> datasets;             // by DatasetRequest::Key()
   std::map<std::string, PreparedWeights> initial_weights;  // by the folder's absolute path
   bool replace = false, fresh = false;

@@ -42,6 +42,7 @@ SpecOptions SpecOptionsFor(const std::string& path, int64_t max_jobs) {
   options.max_jobs = max_jobs;
   options.model_vocabulary = ModelFileVocabulary;
   options.initial_weights = LookAtWeights;
+  options.read_file = [](const std::string& file) { return ReadFile(file, kMaxSweepFileBytes); };
   if (const auto corpora = ListNamedCorpora(GyreHome()); corpora.ok()) {
     for (const NamedCorpus& corpus : *corpora) options.corpora.push_back(corpus.name);
   }
@@ -57,6 +58,7 @@ Result<SweepFile> LoadSweepFile(const std::string& path, int64_t max_jobs) {
   return SweepFile{.yaml = *std::move(yaml),
                    .file = path,
                    .folder = options.folder,
+                   .extended = std::move(parsed.extended),
                    .sweeps = std::move(parsed.sweeps)};
 }
 

@@ -18,6 +18,7 @@ struct SweepFile {
   std::string yaml;
   std::string file;    // as given, for messages
   std::string folder;  // absolute
+  std::map<std::string, std::string> extended;  // texts of the files it extends, by absolute path
   std::vector<SweepSpec> sweeps;
 };
 

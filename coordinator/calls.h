@@ -151,6 +151,7 @@ struct SubmittedWeights {
 };
 struct SubmitCall {
   std::string yaml, file, folder;
+  std::map<std::string, std::string> extended;              // texts of other files, by path
   std::map<std::string, DatasetRecord> datasets;            // by request key
   std::map<std::string, SubmittedWeights> initial_weights;  // by the folder's absolute path
   bool replace = false, fresh = false;

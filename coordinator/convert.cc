@@ -199,6 +199,7 @@ SubmitCall FromProto(const v1::SubmitRequest& request) {
   call.yaml = request.yaml();
   call.file = request.file();
   call.folder = request.folder();
+  call.extended.insert(request.extended().begin(), request.extended().end());
   for (const auto& [key, dataset] : request.datasets()) call.datasets[key] = FromProto(dataset);
   for (const auto& [path, weights] : request.initial_weights()) {
     call.initial_weights[path] = {weights.hash(), weights.bytes(), weights.config()};

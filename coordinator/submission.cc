@@ -130,6 +130,7 @@ PreparedSweep PrepareSweep(const SweepSpec& spec, const SubmitCall& call) {
   record.yaml = call.yaml;
   record.file = call.file;
   record.folder = call.folder;
+  if (!call.extended.empty()) record.extended = Json(call.extended).dump();
   record.resolved = ResolvedJson(spec);
   record.priority = spec.priority;
   record.baseline = spec.baseline;
@@ -168,6 +169,11 @@ Result<PreparedSubmission> PrepareSubmission(const SubmitCall& call, const Sweep
     return NotFound("no data set with the tokenizer " + path + " came with the submission");
   };
   options.initial_weights = InitialWeightsFor(call, ask);
+  options.read_file = [&call](const std::string& path) -> Result<std::string> {
+    const auto found = call.extended.find(path);
+    if (found != call.extended.end()) return found->second;
+    return NotFound(path + " did not come with the submission");
+  };
   for (const auto& [request_key, dataset] : call.datasets) {
     for (const std::string& name : CorporaIn(request_key)) options.corpora.push_back(name);
   }

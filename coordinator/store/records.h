@@ -18,6 +18,7 @@ struct SweepRecord {
   int64_t id = 0;
   std::string name, description, question;
   std::string yaml, file, folder, resolved;  // not read back by Load
+  std::string extended = "{}";               // the same
   SweepIntent intent = SweepIntent::kActive;
   std::string pause_reason, resumed_at;
   int priority = 0;

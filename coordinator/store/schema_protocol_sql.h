@@ -29,6 +29,8 @@ ALTER TABLE jobs ADD COLUMN
 ALTER TABLE sweeps ADD COLUMN
   stop_early TEXT /* JSON: the rule by which hopeless jobs end early; empty = none */
     NOT NULL DEFAULT '';
+ALTER TABLE sweeps ADD COLUMN
+  extended TEXT /* texts of the files that `yaml` extends, JSON by path */ NOT NULL DEFAULT '{}';
 )sql";
 
 }  // namespace gyre

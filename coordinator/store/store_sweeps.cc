@@ -14,11 +14,12 @@ Result<int64_t> Store::Insert(const SweepRecord& sweep, Millis wall) {
   GYRE_RETURN_IF_ERROR(
       Run("INSERT INTO sweeps (name, description, question, yaml, file, folder, resolved, intent, "
           "priority, baseline, resources, retry_attempts, retry_backoff_ms, timeout_ms, "
-          "submitted_by, submitted_at, stop_early) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+          "submitted_by, submitted_at, stop_early, extended) VALUES "
+          "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
           sweep.name, sweep.description, sweep.question, sweep.yaml, sweep.file, sweep.folder,
           sweep.resolved, Name(sweep.intent), sweep.priority, sweep.baseline, resources.dump(),
           sweep.retry_attempts, sweep.retry_backoff_ms, sweep.timeout_ms, sweep.submitted_by,
-          FormatUtc(wall), StopEarlyToJson(sweep.stop_early)));
+          FormatUtc(wall), StopEarlyToJson(sweep.stop_early), sweep.extended));
   return database_.LastInsertId();
 }
 

@@ -19,6 +19,7 @@ struct ReadContext {
   Notes* notes;
   Faults* faults;
   const std::vector<std::string>* corpora;  // users' own
+  const std::vector<std::string>* folders;  // of the files, by TextPlace::file
 };
 
 class BlockReader {

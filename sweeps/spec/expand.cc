@@ -1,7 +1,6 @@
 #include "sweeps/spec/expand.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <unordered_map>
 
@@ -14,13 +13,13 @@
 namespace gyre {
 namespace {
 
-constexpr int64_t kUncountable = std::numeric_limits<int64_t>::max();
 constexpr size_t kMostTwinNotes = 20;
 const int kSwitch = FieldIndexOrDie("position.switch");
 
 // Where the sweep becomes large: the grid if there is one, else the seeds or the variants.
 const TextPlace& PlaceOfCount(const SweepDraft& draft) {
-  if (!draft.axes.empty() || !draft.zip.empty()) return draft.grid_place;
+  if (draft.sample.count > 0) return draft.sample.place;
+  if (!draft.axes.empty()) return draft.grid_place;
   const bool seeds = draft.seeds.place.line > 0 && draft.seeds.count >= draft.variants.size();
   return seeds ? draft.seeds.place : draft.variants_place;
 }
@@ -43,11 +42,14 @@ class Expander {
                                WithSeparators(options_.max_jobs) + " that --max-jobs allows");
       // Variants without the grid are few and still worth checking.
       draft_.axes.clear();
-      draft_.zip.clear();
       draft_.exclude.clear();
+      draft_.sample.count = 0;
       if (static_cast<int64_t>(draft_.variants.size()) > options_.max_jobs) return std::move(spec_);
     }
-    BuildAxes();
+    if (draft_.sample.count > 0) {
+      for (Axis& axis : draft_.axes) CheckDrawable(&axis);
+    }
+    BuildAxes(&draft_.axes, &draft_.base, context_);
     Points();
     if (too_many) return std::move(spec_);
     Excluded();
@@ -63,66 +65,78 @@ class Expander {
   }
 
  private:
-  void BuildAxes() {
-    for (std::vector<Axis>* axes : {&draft_.axes, &draft_.zip}) {
-      for (Axis& axis : *axes) {
-        BuildAxis(&axis, &draft_.base, context_);
-        OtherSpelling(axis);
-      }
-    }
-    axes_ = draft_.axes;
-    if (!draft_.zip.empty()) {
-      axes_.insert(draft_.zip_first ? axes_.begin() : axes_.end(),
-                   JoinZip(draft_.zip, context_.faults));
-    }
-    std::erase_if(axes_, [](const Axis& axis) { return !axis.usable; });
-  }
-
-  // Two spellings of one key are two axes of which the later would silently win.
-  void OtherSpelling(const Axis& axis) {
-    if (axis.values.empty()) return;
-    for (const auto& [field, setting] : axis.values.front().settings) {
-      const auto [first, is_new] = set_by_.emplace(field, axis.place.line);
-      if (is_new) continue;
-      context_.faults->Add(axis.place, axis.section + ": " + Quoted(AllFields()[field].path) +
-                                           " varies on line " + std::to_string(first->second) +
-                                           " already");
-    }
-  }
-
-  // Every variant at every place of the grid, the last axis fastest.
+  // The same places for every variant, so that they are compared at the same values.
   void Points() {
-    std::vector<size_t> at(axes_.size(), 0);
-    for (size_t v = 0; v < draft_.variants.size(); ++v) {
-      size_t place = 0;
+    std::vector<GridPlace> places;
+    if (draft_.sample.count > 0) {
+      places = DrawPlaces(
+          &draft_.axes, draft_.sample, &draft_.base,
+          [this](const GridPlace& at) { return IsExcludedForAll(at); }, context_);
+    } else {
+      GridPlace at(draft_.axes.size(), 0);
       do {
-        OnePoint(v, at, place++);
+        places.push_back(at);
       } while (Advance(&at));
     }
+    for (size_t v = 0; v < draft_.variants.size(); ++v) {
+      for (size_t i = 0; i < places.size(); ++i) OnePoint(v, places[i], i);
+    }
   }
 
-  bool Advance(std::vector<size_t>* at) const {
+  // The next place of the product, the last axis fastest; false after the last one.
+  bool Advance(GridPlace* at) const {
     for (size_t i = at->size(); i-- > 0;) {
-      if (++(*at)[i] < axes_[i].values.size()) return true;
+      if (++(*at)[i] < draft_.axes[i].count) return true;
       (*at)[i] = 0;
     }
     return false;
   }
 
-  void OnePoint(size_t v, const std::vector<size_t>& at, size_t grid_place) {
-    const VariantSettings& variant = draft_.variants[v];
+  // A range with a count is built; one of more values than there may be jobs need not be.
+  void CheckDrawable(Axis* axis) {
+    if (axis->count <= static_cast<uint64_t>(options_.max_jobs)) return;
+    const AxisPath& path = axis->paths.front();
+    context_.faults->Add(path.written.place,
+                         path.Name() + " has " + WithSeparators(axis->count) + " values",
+                         "leave the count out to draw from all that lies between");
+    axis->usable = false;
+  }
+
+  bool IsExcludedForAll(const GridPlace& at) {
+    if (draft_.exclude.empty()) return false;
+    std::vector<ExcludeItem*> items;
+    for (const VariantSettings& variant : draft_.variants) {
+      const GridPoint point = PointAt(variant, at);
+      items.push_back(Excluding(point, resolver_.Resolve(point).config));
+      if (items.back() == nullptr) return false;
+    }
+    for (ExcludeItem* item : items) ++item->dropped;
+    return true;
+  }
+
+  GridPoint PointAt(const VariantSettings& variant, const GridPlace& at) const {
     GridPoint point;
     point.Overlay(draft_.base);
     point.Overlay(variant.settings);
+    for (size_t i = 0; i < at.size(); ++i) {
+      for (const AxisPath& path : draft_.axes[i].paths) point.Overlay(path.values[at[i]].settings);
+    }
+    return point;
+  }
+
+  void OnePoint(size_t v, const GridPlace& at, size_t grid_place) {
+    const VariantSettings& variant = draft_.variants[v];
+    const GridPoint point = PointAt(variant, at);
     std::string name = variant.name;
     for (size_t i = 0; i < at.size(); ++i) {
-      const AxisValue& value = axes_[i].values[at[i]];
-      point.Overlay(value.settings);
-      name += (name.empty() ? "" : " ") + value.text;
+      name += (name.empty() ? "" : " ") + draft_.axes[i].TextAt(at[i]);
     }
     if (name.empty()) name = "base";
     ResolvedPoint resolved = resolver_.Resolve(point);
-    if (IsExcluded(point, resolved.config)) return;
+    if (ExcludeItem* item = Excluding(point, resolved.config)) {
+      ++item->dropped;
+      return;
+    }
     for (const PointFault& fault : resolved.faults) {
       context_.faults->AddOnce(fault.place, fault.check, fault.message, fault.help);
     }
@@ -158,7 +172,8 @@ class Expander {
     }
   }
 
-  bool IsExcluded(const GridPoint& point, const JobConfig& config) {
+  // The item of exclude that drops the point, if one does.
+  ExcludeItem* Excluding(const GridPoint& point, const JobConfig& config) {
     for (ExcludeItem& item : draft_.exclude) {
       const bool matches =
           !item.pairs.empty() &&
@@ -167,10 +182,9 @@ class Expander {
             if (setting != nullptr) return setting->value == pair.value;
             return pair.value.is_null() || DefaultOf(config, pair.path) == pair.value;
           });
-      if (matches) ++item.dropped;
-      if (matches) return true;
+      if (matches) return &item;
     }
-    return false;
+    return nullptr;
   }
 
   static Json DefaultOf(const JobConfig& config, const std::string& path) {
@@ -191,7 +205,9 @@ class Expander {
   void Excluded() {
     for (const ExcludeItem& item : draft_.exclude) {
       if (item.dropped > 0) continue;
-      context_.notes->Add("the item of exclude on line " + std::to_string(item.place.line) +
+      const std::string file =
+          item.place.file == 0 ? "" : " of " + context_.faults->FileName(item.place.file);
+      context_.notes->Add("the item of exclude on line " + std::to_string(item.place.line) + file +
                           " matches no point");
     }
     if (origins_.empty() && !draft_.variants.empty() && !draft_.exclude.empty()) {
@@ -355,27 +371,27 @@ class Expander {
   }
 
   void OverwritingNotes() {
-    std::vector<Axis> axes = draft_.axes;
-    axes.insert(axes.end(), draft_.zip.begin(), draft_.zip.end());
-    for (const Axis& axis : axes) {
-      std::vector<std::string> names;
-      for (const VariantSettings& variant : draft_.variants) {
-        const auto said = variant.settings.find(axis.field);
-        if (said != variant.settings.end() && !said->second->value.is_null())
-          names.push_back(variant.name);
-      }
-      if (names.empty()) continue;
-      context_.notes->Add(axis.section + " overwrites " +
-                          std::string(AllFields()[axis.field].path) + " of " + List(names));
+    for (const Axis& axis : draft_.axes) {
+      for (const AxisPath& path : axis.paths) OverwritingNote(path);
     }
+  }
+
+  void OverwritingNote(const AxisPath& path) {
+    std::vector<std::string> names;
+    for (const VariantSettings& variant : draft_.variants) {
+      const auto said = variant.settings.find(path.field);
+      if (said != variant.settings.end() && !said->second->value.is_null())
+        names.push_back(variant.name);
+    }
+    if (names.empty()) return;
+    context_.notes->Add(path.section + " overwrites " + std::string(AllFields()[path.field].path) +
+                        " of " + List(names));
   }
 
   SweepDraft draft_;
   const SpecOptions& options_;
   const ReadContext& context_;
   SweepSpec spec_;
-  std::map<int, int> set_by_;  // line of the axis that sets a field
-  std::vector<Axis> axes_;     // of the product: the grid's and the zip
   PointResolver resolver_;
   std::vector<std::pair<size_t, size_t>> origins_;  // of each point: variant and place in the grid
   std::unordered_map<std::string, int> by_name_;
@@ -396,10 +412,8 @@ int64_t CountJobs(const SweepDraft& draft) {
   // Zero first, lest an empty sweep look endless.
   if (draft.variants.empty()) return 0;
   times(draft.variants.size());
-  for (const Axis& axis : draft.axes) times(std::max<uint64_t>(axis.count, 1));
-  uint64_t rows = 1;
-  for (const Axis& axis : draft.zip) rows = std::max(rows, axis.count);
-  times(rows);
+  const auto points = static_cast<uint64_t>(CountPoints(draft.axes));
+  times(draft.sample.count > 0 ? std::min(points, draft.sample.count) : points);
   times(draft.seeds.count);
   return count;
 }

@@ -62,13 +62,16 @@ void Faults::Add(const TextPlace& place, const std::string& message, const std::
 
 void Faults::AddOnce(const TextPlace& place, const std::string& check, const std::string& message,
                      const std::string& help) {
-  if (!seen_.emplace(place.line, place.column, check).second) return;
+  if (!seen_.emplace(place.file, place.line, place.column, check).second) return;
   ++count_;
   if (diagnostics_.size() >= kMaxDiagnostics) return;
-  Diagnostic diagnostic{
-      .file = file_, .line = place.line, .message = message, .help = help, .source_line = ""};
+  Diagnostic diagnostic{.file = files_[place.file].name,
+                        .line = place.line,
+                        .message = message,
+                        .help = help,
+                        .source_line = ""};
   if (place.line > 0) {
-    const std::string_view line = source_->Line(place.line);
+    const std::string_view line = files_[place.file].source->Line(place.line);
     const std::string_view before = line.substr(0, std::min<size_t>(place.column, line.size()));
     diagnostic.column = CharactersIn(before) + 1;
     diagnostic.length = std::max(CharactersIn(line.substr(before.size(), place.length)), 1);
@@ -80,21 +83,23 @@ void Faults::AddOnce(const TextPlace& place, const std::string& check, const std
     const std::string_view excerpt = line.substr(before.size() - BytesAtEnd(before, shown_before));
     diagnostic.source_line = Printable(excerpt.substr(0, BytesOf(excerpt, kLongestExcerpt)));
   }
-  diagnostics_.push_back(std::move(diagnostic));
+  diagnostics_.push_back({place.file, std::move(diagnostic)});
 }
 
 std::vector<Diagnostic> Faults::Take() {
-  std::stable_sort(diagnostics_.begin(), diagnostics_.end(),
-                   [](const Diagnostic& a, const Diagnostic& b) {
-                     return std::tie(a.line, a.column) < std::tie(b.line, b.column);
-                   });
-  if (const int64_t more = count_ - static_cast<int64_t>(diagnostics_.size()); more > 0) {
-    diagnostics_.push_back({.file = file_,
-                            .message = "and " + WithSeparators(more) + " more faults",
-                            .help = "",
-                            .source_line = ""});
+  std::stable_sort(diagnostics_.begin(), diagnostics_.end(), [](const Placed& a, const Placed& b) {
+    return std::tie(a.file, a.diagnostic.line, a.diagnostic.column) <
+           std::tie(b.file, b.diagnostic.line, b.diagnostic.column);
+  });
+  std::vector<Diagnostic> taken;
+  for (Placed& placed : diagnostics_) taken.push_back(std::move(placed.diagnostic));
+  if (const int64_t more = count_ - static_cast<int64_t>(taken.size()); more > 0) {
+    taken.push_back({.file = files_[0].name,
+                     .message = "and " + WithSeparators(more) + " more faults",
+                     .help = "",
+                     .source_line = ""});
   }
-  return std::move(diagnostics_);
+  return taken;
 }
 
 std::string FormatDiagnostic(const Diagnostic& diagnostic) {

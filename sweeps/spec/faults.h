@@ -1,7 +1,7 @@
 #pragma once
 
-// Collects what is wrong with a file, in any order and as often as it is found; gives it back once,
-// in order of place.
+// Collects what is wrong with a file and those that it extends, in any order and as often as it is
+// found; gives it back once, in order of file and place.
 
 #include <cstdint>
 #include <set>
@@ -16,7 +16,14 @@ namespace gyre {
 
 class Faults {
  public:
-  Faults(std::string file, const SourceText* source) : file_(std::move(file)), source_(source) {}
+  Faults(std::string file, const SourceText* source) { AddFile(std::move(file), source); }
+
+  /// Takes another file, under the name that messages have for it; answers its TextPlace::file.
+  int AddFile(std::string file, const SourceText* source) {
+    files_.push_back({std::move(file), source});
+    return static_cast<int>(files_.size()) - 1;
+  }
+  const std::string& FileName(int file) const { return files_[file].name; }
 
   /// A fault found again at the same place with the same message counts once.
   void Add(const TextPlace& place, const std::string& message, const std::string& help = "");
@@ -29,10 +36,17 @@ class Faults {
   std::vector<Diagnostic> Take();
 
  private:
-  std::string file_;
-  const SourceText* source_;
-  std::set<std::tuple<int, int, std::string>> seen_;
-  std::vector<Diagnostic> diagnostics_;
+  struct NamedText {
+    std::string name;
+    const SourceText* source;
+  };
+  struct Placed {
+    int file;
+    Diagnostic diagnostic;
+  };
+  std::vector<NamedText> files_;
+  std::set<std::tuple<int, int, int, std::string>> seen_;
+  std::vector<Placed> diagnostics_;
   int64_t count_ = 0;
 };
 

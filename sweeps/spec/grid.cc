@@ -1,7 +1,6 @@
 #include "sweeps/spec/grid.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -9,201 +8,212 @@
 
 #include "sweeps/spec/nearest.h"
 #include "sweeps/spec/scalar.h"
+#include "sweeps/spec/source_paths.h"
 #include "sweeps/spec/value_reader.h"
 
 namespace gyre {
 namespace {
-
-// {range: [a, b], count: n} or {log_range: [a, b], count: n}.
-struct RangeValues {
-  double first = 0, last = 0;
-  bool logarithmic = false;
-  int64_t count = 0;
-
-  double At(int64_t i) const {
-    if (i == 0) return first;
-    if (i == count - 1) return last;
-    const double share = static_cast<double>(i) / static_cast<double>(count - 1);
-    return logarithmic ? first * std::pow(last / first, share) : first + (last - first) * share;
-  }
-};
-
-std::string PathOf(const Axis& axis) {
-  return axis.section + "." + std::string(AllFields()[axis.field].path);
-}
-
-class RangeReader {
- public:
-  RangeReader(const Axis& axis, Faults* faults) : axis_(axis), faults_(faults) {}
-
-  std::optional<RangeValues> Read(const YamlNode& node) {
-    RangeValues range;
-    bool good = true, bounds = false, count = false;
-    for (const YamlEntry& entry : node.entries) {
-      if (entry.key == "range" || entry.key == "log_range") {
-        if (bounds) return Fault(entry.place, "has both range and log_range");
-        bounds = true;
-        range.logarithmic = entry.key == "log_range";
-        good &= Bounds(entry.value, &range);
-      } else if (entry.key == "count") {
-        count = true;
-        good &= Count(entry.value, &range);
-      } else {
-        faults_->Add(entry.place, "unknown key " + Quoted(entry.key) + " in " + Name(),
-                     DidYouMean(entry.key, {"range", "log_range", "count"}));
-        good = false;
-      }
-    }
-    if (!bounds || !count) {
-      return Fault(axis_.written.place,
-                   std::string("needs ") + (bounds ? "a count" : "a range or log_range"),
-                   "for example {log_range: [1e-4, 1e-2], count: 5}");
-    }
-    if (!good) return std::nullopt;
-    return range;
-  }
-
- private:
-  std::string Name() const { return PathOf(axis_); }
-
-  std::optional<RangeValues> Fault(const TextPlace& place, const std::string& rest,
-                                   const std::string& help = "") {
-    faults_->Add(place, Name() + " " + rest, help);
-    return std::nullopt;
-  }
-
-  std::optional<double> Value(const YamlRef& ref, const std::string& what) {
-    if (!ref.node->IsScalar()) {
-      Fault(ref.place, what + " must be a number, and is " + DescribeNode(*ref.node));
-      return std::nullopt;
-    }
-    const Reading<Number> number = ReadNumber(ref.node->text, "a number");
-    if (!number.value)
-      Fault(ref.place, what + " " + number.complaint.message, number.complaint.help);
-    return number.value ? std::optional(number.value->value) : std::nullopt;
-  }
-
-  bool Bounds(const YamlRef& ref, RangeValues* range) {
-    if (!ref.node->IsSequence() || ref.node->items.size() != 2) {
-      const bool list = ref.node->IsSequence();
-      const std::string is =
-          list ? "has " + std::to_string(ref.node->items.size()) : "is " + DescribeNode(*ref.node);
-      return Fault(ref.place, "range must be a list of two numbers, and " + is).has_value();
-    }
-    const auto first = Value(ref.node->items[0], "range"),
-               last = Value(ref.node->items[1], "range");
-    if (!first || !last) return false;
-    range->first = *first;
-    range->last = *last;
-    const bool positive = *first > 0 && *last > 0;
-    if (range->logarithmic && !positive)
-      return Fault(ref.place, "log_range must lie above 0").has_value();
-    return true;
-  }
-
-  bool Count(const YamlRef& ref, RangeValues* range) {
-    const auto count = Value(ref, "count");
-    if (!count) return false;
-    if (*count < 1 || *count > 1e15 || std::trunc(*count) != *count) {
-      return Fault(ref.place,
-                   "count must be a whole number of at least 1, and is " + ref.node->text)
-          .has_value();
-    }
-    range->count = static_cast<int64_t>(*count);
-    return true;
-  }
-
-  const Axis& axis_;
-  Faults* faults_;
-};
 
 bool IsNumeric(const Field& field) {
   return field.kind == FieldKind::kCount || field.kind == FieldKind::kNumber ||
          field.kind == FieldKind::kShare || field.kind == FieldKind::kCountOrAuto;
 }
 
-void ReadAxis(Axis* axis, Faults* faults) {
-  const Field& field = AllFields()[axis->field];
-  const YamlRef& ref = axis->written;
-  const std::string name = PathOf(*axis);
+// Reads what stands under a path; answers whether it can be used.
+bool ReadValues(AxisPath* path, bool sampled, Faults* faults) {
+  const Field& field = AllFields()[path->field];
+  const YamlRef& ref = path->written;
   if (ref.node->IsSequence() && !ref.node->items.empty()) {
-    axis->count = ref.node->items.size();
-    axis->usable = true;
-  } else if (ref.node->IsMapping()) {
-    if (!IsNumeric(field)) {
-      faults->Add(ref.place,
-                  name + " must be a list, since " + std::string(field.path) + " is not a number");
-      return;
-    }
-    if (const auto range = RangeReader(*axis, faults).Read(*ref.node)) {
-      axis->count = range->count;
-      axis->usable = true;
-    }
-  } else {
-    const bool empty_list = ref.node->IsSequence();
-    faults->Add(ref.place,
-                name + " must be a list of values, and is " +
-                    (empty_list ? "an empty list" : DescribeNode(*ref.node)),
-                ref.node->IsScalar() ? "write [" + Shown(ref.node->text) + "]" : "");
+    path->count = ref.node->items.size();
+    return true;
   }
+  if (ref.node->IsMapping()) {
+    if (!IsNumeric(field)) {
+      faults->Add(ref.place, path->Name() + " must be a list, since " + std::string(field.path) +
+                                 " is not a number");
+      return false;
+    }
+    path->range = ReadRange(path->Name(), ref, sampled, faults);
+    if (!path->range) return false;
+    path->count = path->range->count;
+    return true;
+  }
+  const bool empty_list = ref.node->IsSequence();
+  faults->Add(ref.place,
+              path->Name() + " must be a list of values, and is " +
+                  (empty_list ? "an empty list" : DescribeNode(*ref.node)),
+              ref.node->IsScalar() ? "write [" + Shown(ref.node->text) + "]" : "");
+  return false;
 }
 
-void AddValue(Axis* axis, Settings settings, const TextPlace& place, std::set<std::string>* names,
-              Faults* faults) {
-  const auto own = settings.find(axis->field);
-  if (own != settings.end() && !own->second->usable) axis->usable = false;
+// The path of an entry; nothing after a report.
+std::optional<AxisPath> ReadAxisPath(const std::string& section, const YamlEntry& entry,
+                                     std::map<int, std::string>* seen, Faults* faults) {
+  AxisPath path{.section = section,
+                .label = entry.key.substr(entry.key.rfind('.') + 1),
+                .place = entry.place,
+                .range = std::nullopt,
+                .values = {},
+                .written = entry.value,
+                .drawn = {}};
+  path.field = ReadPath(section, entry.key, entry.place, faults);
+  if (path.field < 0) return std::nullopt;
+  const auto [known, is_new] = seen->emplace(path.field, entry.key);
+  if (!is_new) {
+    faults->Add(entry.place, section + ": " + Quoted(entry.key) + " is there already" +
+                                 (known->second == entry.key ? "" : " under another spelling"));
+    return std::nullopt;
+  }
+  return path;
+}
+
+void AddValue(AxisPath* path, Settings settings, const TextPlace& place,
+              const ReadContext& context) {
+  const auto own = settings.find(path->field);
   // Other spellings set other fields; the first is the one that was meant.
   const Setting* named = own != settings.end() ? own->second
                          : settings.empty()    ? nullptr
                                                : settings.begin()->second;
-  AxisValue value{std::move(settings), named == nullptr ? "null" : NameOf(named->value), place};
-  // The rows of a zip must differ, not the values of one of its paths.
-  const bool is_new = axis->section == "zip" || names->insert(value.text).second;
-  if (axis->usable && !is_new) {
-    faults->Add(place, PathOf(*axis) + " has " + Quoted(value.text) +
-                           " twice, which makes two variants with one name");
-  }
-  axis->values.push_back(std::move(value));
+  std::string text = named == nullptr ? "null" : NameOf(named->value);
+  path->values.push_back({WithAbsolutePaths(std::move(settings), context), std::move(text), place});
 }
 
 // Six digits can be read; they name computed values unless they fail to tell them apart.
-void BriefNames(Axis* axis) {
+void BriefNames(AxisPath* path) {
   std::set<std::string> distinct;
   std::vector<std::string> names;
-  for (const AxisValue& value : axis->values) {
+  for (const AxisValue& value : path->values) {
     char brief[32];
     std::snprintf(brief, sizeof(brief), "%.6g", std::strtod(value.text.c_str(), nullptr));
     names.push_back(FormatNumber(std::strtod(brief, nullptr)));
     distinct.insert(names.back());
   }
   if (distinct.size() != names.size()) return;
-  for (size_t i = 0; i < names.size(); ++i) axis->values[i].text = names[i];
+  for (size_t i = 0; i < names.size(); ++i) path->values[i].text = names[i];
 }
 
-// Computed values are read like written ones, so that they meet the same checks; the first fault
-// speaks for all.
-void BuildRange(Axis* axis, const Settings* base, const ReadContext& context,
-                std::set<std::string>* names) {
-  const auto range = RangeReader(*axis, context.faults).Read(*axis->written.node);
-  if (!range) return;
-  for (int64_t i = 0; i < range->count; ++i) {
-    YamlNode node{.kind = YamlKind::kScalar,
-                  .place = axis->written.place,
-                  .text = FormatNumber(range->At(i)),
-                  .items = {},
-                  .entries = {}};
-    BlockReader reader(axis->section, Rank::kGrid, base, context);
-    const int64_t before = context.faults->count();
-    Settings settings = reader.ReadField(axis->field, {&node, node.place});
-    axis->usable = context.faults->count() == before;
-    if (!axis->usable) return;
-    AddValue(axis, std::move(settings), node.place, names, context.faults);
+// What lies between the ends of an open range is right where they are; they are read for that, and
+// for the keys that the path sets.
+bool ReadEnds(const AxisPath& path, const Settings* base, const ReadContext& context,
+              Settings* sets) {
+  AxisPath ends = path;
+  if (!AppendComputed(&ends, path.range->first, base, context)) return false;
+  if (!AppendComputed(&ends, path.range->last, base, context)) return false;
+  *sets = ends.values.front().settings;
+  return true;
+}
+
+bool BuildPath(AxisPath* path, const Settings* base, const ReadContext& context) {
+  if (path->range) {
+    for (int64_t i = 0; i < path->range->count; ++i) {
+      // The first fault speaks for all.
+      if (!AppendComputed(path, path->range->At(i), base, context)) return false;
+    }
+    BriefNames(path);
+    return true;
   }
-  BriefNames(axis);
+  bool good = true;
+  for (const YamlRef& item : path->written.node->items) {
+    BlockReader reader(path->section, Rank::kGrid, base, context);
+    const int64_t before = context.faults->count();
+    Settings settings = reader.ReadField(path->field, item);
+    good &= context.faults->count() == before;
+    AddValue(path, std::move(settings), item.place, context);
+  }
+  return good;
 }
 
-void LabelValues(Axis* axis) {
-  for (AxisValue& value : axis->values) value.text = axis->label + "=" + value.text;
+bool CheckNames(const Axis& axis, Faults* faults) {
+  bool good = true;
+  std::map<std::string, size_t> names;
+  const AxisPath& first = axis.paths.front();
+  for (size_t i = 0; i < axis.count; ++i) {
+    const auto [known, is_new] = names.emplace(axis.TextAt(i), i);
+    if (is_new) continue;
+    good = false;
+    const std::string twice = axis.paths.size() == 1
+                                  ? first.Name() + " has " + Quoted(first.values[i].text) + " twice"
+                                  : "zip: places " + std::to_string(known->second + 1) + " and " +
+                                        std::to_string(i + 1) + " of the lists are both " +
+                                        Quoted(known->first);
+    faults->Add(first.values[i].place, twice + ", which makes two variants with one name");
+  }
+  return good;
+}
+
+// Two spellings of one key are two paths of which the later would silently win.
+class KeysSet {
+ public:
+  explicit KeysSet(Faults* faults) : faults_(faults) {}
+
+  void Take(const AxisPath& path, const Settings& settings) {
+    for (const auto& [field, setting] : settings) {
+      const auto [first, is_new] = by_.emplace(field, &path);
+      if (is_new || first->second == &path) continue;
+      const TextPlace& other = first->second->place;
+      const std::string file =
+          other.file == path.place.file ? "" : " of " + faults_->FileName(other.file);
+      faults_->AddOnce(path.place, "spelling",
+                       path.section + ": " + Quoted(AllFields()[field].path) + " varies on line " +
+                           std::to_string(other.line) + file + " already");
+    }
+  }
+
+ private:
+  Faults* faults_;
+  std::map<int, const AxisPath*> by_;  // by field
+};
+
+void BuildAxis(Axis* axis, const Settings* base, const ReadContext& context, KeysSet* keys) {
+  if (!axis->usable) return;
+  if (axis->open) {
+    Settings sets;
+    axis->usable = ReadEnds(axis->paths.front(), base, context, &sets);
+    return keys->Take(axis->paths.front(), sets);
+  }
+  for (AxisPath& path : axis->paths) {
+    axis->usable &= BuildPath(&path, base, context);
+    for (const AxisValue& value : path.values) keys->Take(path, value.settings);
+  }
+  axis->usable = axis->usable && CheckNames(*axis, context.faults);
+}
+
+// One mapping under zip.
+void ReadZip(const YamlRef& ref, std::map<int, std::string>* seen, const std::vector<Axis>& grid,
+             std::vector<Axis>* axes, Faults* faults) {
+  Axis axis{.paths = {}, .usable = true};
+  for (const YamlEntry& entry : ref.node->entries) {
+    auto path = ReadAxisPath("zip", entry, seen, faults);
+    if (!path) {
+      axis.usable = false;
+      continue;
+    }
+    const bool in_grid = std::any_of(grid.begin(), grid.end(), [&](const Axis& other) {
+      return other.paths.front().field == path->field;
+    });
+    if (in_grid) {
+      faults->Add(entry.place, "zip: " + Quoted(entry.key) + " is in grid too",
+                  "leave it in one of them");
+      axis.usable = false;
+    } else if (!ReadValues(&*path, false, faults)) {
+      axis.usable = false;
+    } else if (!axis.paths.empty() && path->count != axis.paths.front().count) {
+      const AxisPath& first = axis.paths.front();
+      faults->Add(path->written.place,
+                  path->Name() + " has " + WithSeparators(path->count) +
+                      (path->count == 1 ? " value" : " values") + ", and " + first.Name() +
+                      " on line " + std::to_string(first.place.line) + " has " +
+                      WithSeparators(first.count),
+                  "paths of a zip vary together, so they have as many values each; one that varies "
+                  "by itself belongs in grid");
+      axis.usable = false;
+    } else {
+      axis.paths.push_back(*std::move(path));
+    }
+  }
+  if (axis.paths.empty()) return;
+  axis.count = axis.paths.front().count;
+  axes->push_back(std::move(axis));
 }
 
 }  // namespace
@@ -244,98 +254,84 @@ int ReadPath(const std::string& section, const std::string& path, const TextPlac
   return -1;
 }
 
-std::vector<Axis> ReadAxes(const std::string& section, const YamlRef& ref, Faults* faults) {
+std::string Axis::TextAt(size_t index) const {
+  std::string text;
+  for (const AxisPath& path : paths) {
+    text += (text.empty() ? "" : " ") + path.label + "=" + path.values[index].text;
+  }
+  return text;
+}
+
+std::vector<Axis> ReadGridAxes(const YamlRef& grid, bool sampled, Faults* faults) {
   std::vector<Axis> axes;
-  if (ref.node->IsNull()) return axes;
-  if (!ref.node->IsMapping()) {
-    faults->Add(
-        ref.place,
-        section + " must be a mapping from paths to lists, and is " + DescribeNode(*ref.node),
-        section == "zip"
-            ? "for example {train.tokens: [10M, 20M], train.optimizer.lr: [3e-3, 1e-3]}"
-            : "for example {train.optimizer.lr: [1e-3, 3e-3]}");
+  if (grid.node->IsNull()) return axes;
+  if (!grid.node->IsMapping()) {
+    faults->Add(grid.place,
+                "grid must be a mapping from paths to lists, and is " + DescribeNode(*grid.node),
+                "for example {train.optimizer.lr: [1e-3, 3e-3]}");
     return axes;
   }
-  std::set<int> seen;
-  for (const YamlEntry& entry : ref.node->entries) {
-    Axis axis{.section = section,
-              .label = entry.key.substr(entry.key.rfind('.') + 1),
-              .place = entry.place,
-              .written = entry.value};
-    axis.field = ReadPath(section, entry.key, entry.place, faults);
-    if (axis.field < 0) continue;
-    if (!seen.insert(axis.field).second) {
-      faults->Add(entry.place,
-                  section + ": " + Quoted(entry.key) + " is there already under another spelling");
-      continue;
-    }
-    ReadAxis(&axis, faults);
+  std::map<int, std::string> seen;
+  for (const YamlEntry& entry : grid.node->entries) {
+    auto path = ReadAxisPath("grid", entry, &seen, faults);
+    if (!path) continue;
+    Axis axis{.paths = {}};
+    axis.usable = ReadValues(&*path, sampled, faults);
+    axis.open = axis.usable && path->range && path->range->count == 0;
+    axis.count = path->count;
+    axis.paths.push_back(*std::move(path));
     axes.push_back(std::move(axis));
   }
   return axes;
 }
 
-void CheckZip(std::vector<Axis>* zip, const std::vector<Axis>& grid, Faults* faults) {
-  for (Axis& axis : *zip) {
-    const std::string path = Quoted(AllFields()[axis.field].path);
-    for (const Axis& other : grid) {
-      if (other.field == axis.field)
-        faults->Add(axis.place, "zip: " + path + " is in grid too", "a path varies in one of them");
+std::vector<Axis> ReadZipAxes(const YamlRef& zip, const std::vector<Axis>& grid, Faults* faults) {
+  std::vector<Axis> axes;
+  if (zip.node->IsNull()) return axes;
+  std::vector<YamlRef> mappings{zip};
+  if (zip.node->IsSequence()) mappings = zip.node->items;
+  std::map<int, std::string> seen;
+  for (const YamlRef& ref : mappings) {
+    if (ref.node->IsMapping() && !ref.node->entries.empty()) {
+      ReadZip(ref, &seen, grid, &axes, faults);
+      continue;
     }
-    const Axis& first = zip->front();
-    if (!axis.usable || !first.usable || axis.count == first.count) continue;
-    const std::string values = axis.count == 1 ? " value" : " values";
-    faults->Add(axis.place,
-                "zip: " + path + " has " + WithSeparators(axis.count) + values + ", and " +
-                    Quoted(AllFields()[first.field].path) + " on line " +
-                    std::to_string(first.place.line) + " has " + WithSeparators(first.count),
-                "the lists of zip vary together, so they must be of one length; a list that varies "
-                "by itself belongs in grid");
-    axis.count = first.count;
-    axis.usable = false;
+    faults->Add(ref.place,
+                "zip must be a mapping from paths to lists, or a list of such, and is " +
+                    (ref.node->IsMapping() ? "empty" : DescribeNode(*ref.node)),
+                "for example {model.hidden_size: [128, 256], model.num_hidden_layers: [2, 4]}");
   }
+  return axes;
 }
 
-void BuildAxis(Axis* axis, const Settings* base, const ReadContext& context) {
-  if (!axis->usable) return;
-  std::set<std::string> names;
-  if (axis->written.node->IsMapping()) {
-    BuildRange(axis, base, context, &names);
-    return LabelValues(axis);
-  }
-  for (const YamlRef& item : axis->written.node->items) {
-    BlockReader reader(axis->section, Rank::kGrid, base, context);
-    const int64_t before = context.faults->count();
-    Settings settings = reader.ReadField(axis->field, item);
-    if (context.faults->count() > before) axis->usable = false;
-    AddValue(axis, std::move(settings), item.place, &names, context.faults);
-  }
-  LabelValues(axis);
+bool AppendComputed(AxisPath* path, double value, const Settings* base,
+                    const ReadContext& context) {
+  YamlNode node{.kind = YamlKind::kScalar,
+                .place = path->written.place,
+                .text = FormatNumber(value),
+                .items = {},
+                .entries = {}};
+  BlockReader reader(path->section, Rank::kGrid, base, context);
+  const int64_t before = context.faults->count();
+  Settings settings = reader.ReadField(path->field, {&node, node.place});
+  if (context.faults->count() > before) return false;
+  AddValue(path, std::move(settings), node.place, context);
+  return true;
 }
 
-Axis JoinZip(const std::vector<Axis>& zip, Faults* faults) {
-  Axis joined{.section = "zip", .label = "", .place = zip.front().place, .written = {}};
-  joined.usable = std::all_of(zip.begin(), zip.end(), [&zip](const Axis& axis) {
-    return axis.usable && axis.values.size() == zip.front().values.size();
-  });
-  if (!joined.usable) return joined;
-  joined.values = zip.front().values;
-  joined.count = joined.values.size();
-  std::map<std::string, size_t> rows;
-  for (size_t i = 0; i < joined.values.size(); ++i) {
-    AxisValue& row = joined.values[i];
-    for (size_t path = 1; path < zip.size(); ++path) {
-      row.settings.insert(zip[path].values[i].settings.begin(), zip[path].values[i].settings.end());
-      row.text += " " + zip[path].values[i].text;
-    }
-    const auto [first, is_new] = rows.emplace(row.text, i);
-    if (is_new) continue;
-    joined.usable = false;
-    faults->Add(row.place, "zip: places " + std::to_string(first->second + 1) + " and " +
-                               std::to_string(i + 1) + " of the lists are both " +
-                               Quoted(row.text) + ", which makes two variants with one name");
+int64_t CountPoints(const std::vector<Axis>& axes) {
+  int64_t points = 1;
+  for (const Axis& axis : axes) {
+    if (axis.open || __builtin_mul_overflow(points, std::max<uint64_t>(axis.count, 1), &points))
+      return kUncountable;
   }
-  return joined;
+  return points;
+}
+
+void BuildAxes(std::vector<Axis>* axes, const Settings* base, const ReadContext& context) {
+  KeysSet keys(context.faults);
+  for (Axis& axis : *axes) BuildAxis(&axis, base, context, &keys);
+  std::erase_if(*axes, [](const Axis& axis) { return !axis.usable; });
 }
 
 std::vector<ExcludeItem> ReadExclude(const YamlRef& exclude, const Settings* base,
@@ -360,7 +356,8 @@ std::vector<ExcludeItem> ReadExclude(const YamlRef& exclude, const Settings* bas
       const int field = ReadPath("exclude", entry.key, entry.place, context.faults);
       if (field < 0) continue;
       BlockReader reader("exclude", Rank::kGrid, base, context);
-      for (const auto& [own, setting] : reader.ReadField(field, entry.value)) {
+      const Settings settings = WithAbsolutePaths(reader.ReadField(field, entry.value), context);
+      for (const auto& [own, setting] : settings) {
         item.pairs.push_back({own, setting->value, std::string(AllFields()[own].path)});
       }
     }

@@ -1,44 +1,69 @@
 #pragma once
 
-// The axes of a grid: dotted paths with lists or ranges of values, counted before they are built;
-// the paths of `zip`, which vary together and are one axis more; and the items of `exclude`, which
-// name points by the same paths.
+// The axes of `grid` and `zip`: dotted paths with lists or ranges of values, counted before they
+// are built; and the items of `exclude`, which name points by the same paths.
 
 #include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sweeps/spec/block_reader.h"
+#include "sweeps/spec/grid_range.h"
 #include "sweeps/spec/settings.h"
 #include "sweeps/spec/yaml_tree.h"
 
 namespace gyre {
 
+/// What a count of points or jobs saturates at.
+inline constexpr int64_t kUncountable = std::numeric_limits<int64_t>::max();
+
 struct AxisValue {
   Settings settings;
-  std::string text;  // as names of variants show it: "lr=0.001"
+  std::string text;  // as names of variants show it
   TextPlace place;
 };
 
-struct Axis {
+struct AxisPath {
   std::string section;  // "grid" or "zip"
-  int field = -1;       // -1: a zip of several
-  std::string label;    // last element of the path
-  TextPlace place;      // of the path
+  int field = -1;
+  std::string label;  // last element of the path
+  TextPlace place;    // of the path
   uint64_t count = 0;
-  bool usable = false;
+  std::optional<RangeValues> range;
   std::vector<AxisValue> values;  // empty until BuildAxis()
   YamlRef written;
+  std::map<std::string, size_t> drawn;  // of an open axis: values by their text
+
+  /// "grid.train.optimizer.lr".
+  std::string Name() const { return section + "." + std::string(AllFields()[field].path); }
 };
 
-/// Reads paths and counts; reports what is wrong with them. `section` is "grid" or "zip".
-std::vector<Axis> ReadAxes(const std::string& section, const YamlRef& ref, Faults* faults);
-/// Reports paths of other lengths than the first (they are not usable), and those that `grid` has.
-void CheckZip(std::vector<Axis>* zip, const std::vector<Axis>& grid, Faults* faults);
-/// Reads or computes the values of an axis whose count is acceptable.
-void BuildAxis(Axis* axis, const Settings* base, const ReadContext& context);
-/// The one axis that built axes of one length make together. Two rows with one name are reported.
-Axis JoinZip(const std::vector<Axis>& zip, Faults* faults);
+/// One factor of the product: a path of `grid`, or the paths of a `zip`, which vary together.
+struct Axis {
+  std::vector<AxisPath> paths;
+  uint64_t count = 0;
+  bool usable = false;
+  bool open = false;  // one range without a count: `sample` draws from the whole of it
+
+  /// "hidden_size=128 num_hidden_layers=2", as in the names of variants.
+  std::string TextAt(size_t index) const;
+};
+
+/// Reads paths and counts; reports what is wrong with them. `sampled`: ranges need no count.
+std::vector<Axis> ReadGridAxes(const YamlRef& grid, bool sampled, Faults* faults);
+/// The same of a zip: a mapping, or a list of them, each an axis. `grid` has paths that are taken.
+std::vector<Axis> ReadZipAxes(const YamlRef& zip, const std::vector<Axis>& grid, Faults* faults);
+/// Points of their product; saturates, and is kUncountable with an open one.
+int64_t CountPoints(const std::vector<Axis>& axes);
+/// Reads or computes the values of axes whose count is acceptable, none of an open one. Drops those
+/// that are not usable; reports the faulty ones, and two that set the same key.
+void BuildAxes(std::vector<Axis>* axes, const Settings* base, const ReadContext& context);
+/// Reads a computed value like a written one, so that it meets the same checks. False after a
+/// fault.
+bool AppendComputed(AxisPath* path, double value, const Settings* base, const ReadContext& context);
 
 struct ExcludePair {
   int field = -1;

@@ -1,7 +1,6 @@
 #include "sweeps/spec/resolve.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "sweeps/spec/point_checks.h"
 #include "sweeps/spec/sources.h"
@@ -21,13 +20,6 @@ const int kLayers = FieldIndexOrDie("position.layers");
 const int kSwitch = FieldIndexOrDie("position.switch");
 const int kHeadDim = FieldIndexOrDie("model.head_dim");
 
-// Relative paths are relative to the file.
-Json AbsoluteSource(const Json& source, const std::string& folder) {
-  return WithPaths(source, [&folder](const std::string& path) {
-    return (std::filesystem::path(folder) / path).lexically_normal().string();
-  });
-}
-
 // The held-out part of each training text, under the name that RequestsOf gives it, written so that
 // RequestsOf takes it for that.
 Json DefaultValidation(const Json& train) {
@@ -42,16 +34,10 @@ Json DefaultValidation(const Json& train) {
   return validation;
 }
 
-Json AbsoluteTokenizer(const Json& tokenizer, const std::string& folder) {
-  return TokenizerWithPaths(tokenizer, [&folder](const std::string& path) {
-    return (std::filesystem::path(folder) / path).lexically_normal().string();
-  });
-}
-
-Json WrittenValidation(const Json& written, const std::string& folder) {
+Json WithoutNulls(const Json& written) {
   Json sources = Json::object();
   for (const auto& [name, source] : written.items()) {
-    if (!source.is_null()) sources[name] = AbsoluteSource(source, folder);
+    if (!source.is_null()) sources[name] = source;
   }
   return sources;
 }
@@ -71,7 +57,11 @@ void PointChecks::Add(std::initializer_list<int> fields, const std::string& mess
   const Setting* blamed = nullptr;
   for (const int field : fields) {
     const Setting* setting = point_.Written(field);
-    if (setting != nullptr && (blamed == nullptr || setting->rank > blamed->rank)) blamed = setting;
+    if (setting == nullptr) continue;
+    // Of two files the one that is merged over the other.
+    const bool nearer = blamed == nullptr || setting->rank > blamed->rank ||
+                        (setting->rank == blamed->rank && setting->place.file < blamed->place.file);
+    if (nearer) blamed = setting;
   }
   std::string check;
   for (const int field : fields) check += std::to_string(field) + " ";
@@ -86,8 +76,7 @@ PointResolver::PointResolver(const SpecOptions& options, const TextPlace& fallba
 
 int PointResolver::ResolveTokenizer(PointChecks* checks, DataConfig* data) {
   const Setting* written = checks->point().At(kTokenizer);
-  data->tokenizer =
-      AbsoluteTokenizer(written == nullptr ? Json("bytes") : written->value, options_.folder);
+  data->tokenizer = written == nullptr ? Json("bytes") : written->value;
   const auto request = TokenizerRequestFromJson(data->tokenizer);
   if (!request.ok()) {
     checks->Add({kTokenizer}, "data.tokenizer: " + request.status().message());
@@ -117,9 +106,9 @@ ResolvedPoint PointResolver::Resolve(const GridPoint& point) {
   } else {
     auto& [sources, validation] = sources_[{train, point.At(kValidation)}];
     if (sources.is_null()) {
-      sources = AbsoluteSource(train->value, options_.folder);
+      sources = train->value;
       const Setting* written = point.At(kValidation);
-      if (written != nullptr) validation = WrittenValidation(written->value, options_.folder);
+      if (written != nullptr) validation = WithoutNulls(written->value);
       if (validation.empty()) validation = DefaultValidation(sources);
     }
     config.data.train = sources;

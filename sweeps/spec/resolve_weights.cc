@@ -1,6 +1,5 @@
 // train.init_from of a merged point: the weights it starts from, and whether the model is theirs.
 
-#include <filesystem>
 #include <utility>
 
 #include "sweeps/spec/point_checks.h"
@@ -16,10 +15,6 @@ const InitialWeights* PointResolver::FindWeights(PointChecks* checks, TrainConfi
   const Setting* setting = checks->point().At(kInitFrom);
   if (setting == nullptr) return nullptr;
   train->init_from = setting->value.get<std::string>();
-  if (!train->init_from.starts_with(kCheckpointPrefix)) {
-    train->init_from =
-        (std::filesystem::path(options_.folder) / train->init_from).lexically_normal().string();
-  }
   auto found = weights_.find(train->init_from);
   if (found == weights_.end()) {
     Result<std::optional<InitialWeights>> weights = std::optional<InitialWeights>();

@@ -12,11 +12,12 @@
 namespace gyre {
 
 /// A place in a SourceText: line from 1 (0 = the file as a whole), column and length in bytes, from
-/// 0.
+/// 0; and which of the files that belong together has it, 0 = the one that was named.
 struct TextPlace {
   int line = 0;
   int column = 0;
   int length = 1;
+  int file = 0;
   friend auto operator<=>(const TextPlace&, const TextPlace&) = default;
 };
 

@@ -1,10 +1,12 @@
 #include "sweeps/spec/sweep_reader.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "sweeps/spec/nearest.h"
 #include "sweeps/spec/scalar.h"
+#include "sweeps/spec/source_paths.h"
 #include "sweeps/spec/value_reader.h"
 
 namespace gyre {
@@ -17,17 +19,22 @@ class SweepReader {
  public:
   explicit SweepReader(const ReadContext& context) : context_(context), faults_(context.faults) {}
 
-  SweepDraft Read(const YamlRef& document) {
-    draft_.place = draft_.base_place = document.place;
-    if (!document.node->IsMapping()) {
+  SweepDraft Read(const std::vector<YamlRef>& chain) {
+    draft_.place = draft_.base_place = chain.front().place;
+    for (const YamlRef& document : chain) {
+      if (document.node->IsMapping()) {
+        roots_.push_back(document.node);
+        continue;
+      }
       faults_->Add(
           document.place, "a sweep must be a mapping, and is " + DescribeNode(*document.node),
           document.node->IsSequence() ? "several sweeps in one file are separated by lines with ---"
                                       : "");
       return std::move(draft_);
     }
-    root_ = document.node;
-    for (const YamlEntry& entry : root_->entries) CheckKey(entry);
+    for (const YamlNode* root : roots_) {
+      for (const YamlEntry& entry : root->entries) CheckKey(entry);
+    }
     ReadName();
     SweepSpec& spec = draft_.spec;
     spec.description = Text("description");
@@ -39,10 +46,10 @@ class SweepReader {
     spec.retry_attempts = static_cast<int>(Count("retry.attempts", 3));
     spec.retry_backoff_ms = Count("retry.backoff", 10000);
     spec.timeout_ms = Count("timeout", 0);
-    for (const char* later : {"extends", "sample"}) Value(later);
     ReadStopEarly();
     ReadBase();
     ReadVariants();
+    ReadSample();
     ReadGrid();
     ReadSeeds();
     ReadBaseline();
@@ -63,7 +70,8 @@ class SweepReader {
       faults_->Add(entry.place, "unknown key " + Quoted(entry.key) + " in a sweep", help);
       return;
     }
-    if (entry.key != "resources" && entry.key != "retry" && entry.key != "stop_early") return;
+    const std::set<std::string> blocks = {"resources", "retry", "sample", "stop_early"};
+    if (!blocks.contains(entry.key)) return;
     if (!entry.value.node->IsMapping()) {
       if (entry.value.node->IsNull()) return;
       faults_->Add(entry.value.place,
@@ -82,12 +90,17 @@ class SweepReader {
     }
   }
 
-  // The entry of a dotted path at the top of the file, if there is one.
+  // The entry of a dotted path at the top of the nearest file that says something of it. An empty
+  // value says that it is as if not given.
   const YamlEntry* Entry(const std::string& path) {
     const size_t dot = path.find('.');
-    const YamlEntry* entry = root_->Find(path.substr(0, dot));
-    if (entry == nullptr || dot == std::string::npos) return entry;
-    return entry->value.node->Find(path.substr(dot + 1));
+    for (const YamlNode* root : roots_) {
+      const YamlEntry* entry = root->Find(path.substr(0, dot));
+      if (entry == nullptr) continue;
+      if (dot == std::string::npos || entry->value.node->IsNull()) return entry;
+      if (const YamlEntry* inner = entry->value.node->Find(path.substr(dot + 1))) return inner;
+    }
+    return nullptr;
   }
 
   std::optional<Json> Value(const std::string& path) {
@@ -112,7 +125,7 @@ class SweepReader {
   }
 
   void ReadName() {
-    const YamlEntry* entry = root_->Find("sweep");
+    const YamlEntry* entry = roots_.front()->Find("sweep");
     if (entry == nullptr) {
       faults_->Add(draft_.place, "the sweep has no name", "begin with sweep: NAME");
       return;
@@ -135,7 +148,7 @@ class SweepReader {
 
   // What is not said, expand.cc fills in.
   void ReadStopEarly() {
-    const YamlEntry* entry = root_->Find("stop_early");
+    const YamlEntry* entry = Entry("stop_early");
     if (entry == nullptr || !entry->value.node->IsMapping()) return;
     draft_.stop_early_place = entry->place;
     StopEarlyRule& rule = draft_.spec.stop_early.emplace();
@@ -146,70 +159,160 @@ class SweepReader {
   }
 
   void ReadBase() {
-    const YamlEntry* entry = root_->Find("base");
-    if (entry == nullptr) return;
-    draft_.base_place = entry->place;
-    if (entry->value.node->IsMapping()) {
+    for (auto root = roots_.rbegin(); root != roots_.rend(); ++root) {
+      const YamlEntry* entry = (*root)->Find("base");
+      if (entry == nullptr) continue;
+      draft_.base_place = entry->place;
       if (const YamlEntry* data = entry->value.node->Find("data")) draft_.base_place = data->place;
+      const Settings below = draft_.base;
+      BlockReader reader("base", Rank::kBase, below.empty() ? nullptr : &below, context_);
+      Overlay(WithAbsolutePaths(reader.ReadBlock(entry->value), context_), below, &draft_.base);
     }
-    draft_.base = BlockReader("base", Rank::kBase, nullptr, context_).ReadBlock(entry->value);
+  }
+
+  // Lays the settings over `target`; `below` is what they are merged over.
+  void Overlay(Settings settings, const Settings& below, Settings* target) {
+    MergeValidation(below, &settings);
+    for (const auto& [field, setting] : settings) (*target)[field] = setting;
   }
 
   void ReadVariants() {
-    const YamlEntry* entry = root_->Find("variants");
-    if (entry == nullptr) {
+    bool written = false;
+    for (auto root = roots_.rbegin(); root != roots_.rend(); ++root) {
+      const YamlEntry* entry = (*root)->Find("variants");
+      if (entry == nullptr) continue;
+      const YamlNode& node = *entry->value.node;
+      const bool unset = node.IsNull() && written;
+      written = !unset;
+      draft_.variants_place = entry->place;
+      if (unset) draft_.variants.clear();
+      if (!node.IsMapping() && !node.IsNull()) {
+        faults_->Add(
+            entry->value.place,
+            "variants must be a mapping from names to what differs, and is " + DescribeNode(node),
+            "for example {NoPE: {position: {type: nope}}, RoPE: {}}");
+        return;
+      }
+      for (const YamlEntry& variant : node.entries) ReadVariant(variant);
+    }
+    if (!written) {
       draft_.variants.push_back({.name = "", .place = draft_.place, .settings = {}});
-      return;
-    }
-    draft_.variants_place = entry->place;
-    const YamlNode& node = *entry->value.node;
-    if (!node.IsMapping() && !node.IsNull()) {
-      faults_->Add(
-          entry->value.place,
-          "variants must be a mapping from names to what differs, and is " + DescribeNode(node),
-          "for example {NoPE: {position: {type: nope}}, RoPE: {}}");
-      return;
-    }
-    if (node.entries.empty()) {
-      faults_->Add(entry->place, "variants is empty, so there is nothing to run",
+    } else if (draft_.variants.empty() && !bad_name_) {
+      faults_->Add(draft_.variants_place, "variants is empty, so there is nothing to run",
                    "name a variant, or leave the key out");
-    }
-    for (const YamlEntry& variant : node.entries) {
-      if (!CheckName("the variant", variant.key, variant.quoted, variant.place, faults_)) continue;
-      BlockReader reader("variants." + Shown(variant.key), Rank::kVariant, &draft_.base, context_);
-      Settings settings = reader.ReadBlock(variant.value);
-      MergeValidation(&settings);
-      draft_.variants.push_back(
-          {.name = variant.key, .place = variant.place, .settings = std::move(settings)});
     }
   }
 
+  void ReadVariant(const YamlEntry& variant) {
+    if (!CheckName("the variant", variant.key, variant.quoted, variant.place, faults_)) {
+      bad_name_ = true;
+      return;
+    }
+    const auto known = std::find_if(
+        draft_.variants.begin(), draft_.variants.end(),
+        [&variant](const VariantSettings& other) { return other.name == variant.key; });
+    const bool extended = known != draft_.variants.end();
+    if (extended && variant.value.node->IsNull()) {
+      context_.notes->Add("the variant " + variant.key + " of " +
+                          faults_->FileName(known->place.file) + " is left out");
+      draft_.variants.erase(known);
+      return;
+    }
+    Settings below = draft_.base;
+    if (extended) {
+      for (const auto& [field, setting] : known->settings) below[field] = setting;
+    }
+    BlockReader reader("variants." + Shown(variant.key), Rank::kVariant, &below, context_);
+    Settings settings = WithAbsolutePaths(reader.ReadBlock(variant.value), context_);
+    if (!extended) draft_.variants.push_back({variant.key, variant.place, {}});
+    VariantSettings& target = extended ? *known : draft_.variants.back();
+    target.place = variant.place;
+    Overlay(std::move(settings), below, &target.settings);
+  }
+
   // data.validation is a mapping of names: a variant adds to it, replaces and (by null) takes away.
-  void MergeValidation(Settings* settings) {
+  void MergeValidation(const Settings& below, Settings* settings) {
     const int field = FieldIndexOrDie("data.validation");
-    const auto own = settings->find(field), below = draft_.base.find(field);
-    if (own == settings->end() || below == draft_.base.end()) return;
-    if (!own->second->value.is_object() || !below->second->value.is_object()) return;
+    const auto own = settings->find(field);
+    const auto lower = below.find(field);
+    if (own == settings->end() || lower == below.end()) return;
+    if (!own->second->value.is_object() || !lower->second->value.is_object()) return;
     Setting merged = *own->second;
-    merged.value = below->second->value;
+    merged.value = lower->second->value;
     merged.value.update(own->second->value);
     context_.store->push_back(std::move(merged));
     own->second = &context_.store->back();
   }
 
+  void ReadSample() {
+    const YamlEntry* entry = Entry("sample");
+    if (entry == nullptr || entry->value.node->IsNull()) return;
+    draft_.sample.place = entry->place;
+    draft_.sample.count = static_cast<uint64_t>(Count("sample.count", 0));
+    draft_.sample.seed = static_cast<uint64_t>(Count("sample.seed", 0));
+    // One that is wrong is a sample still: the rest is read as of one.
+    draft_.sample.count = std::max<uint64_t>(draft_.sample.count, 1);
+    if (Entry("sample.count") == nullptr && entry->value.node->IsMapping()) {
+      faults_->Add(entry->place, "sample needs a count: how many points are drawn",
+                   "for example {count: 20, seed: 0}");
+    }
+  }
+
+  // Of the grids of all files one: paths of the nearer replace those of the others, an empty value
+  // takes one away.
+  YamlNode MergedGrid() {
+    YamlNode merged{.kind = YamlKind::kMapping, .text = "", .items = {}, .entries = {}};
+    for (auto root = roots_.rbegin(); root != roots_.rend(); ++root) {
+      const YamlEntry* grid = (*root)->Find("grid");
+      if (grid == nullptr) continue;
+      draft_.grid_place = grid->place;
+      if (grid->value.node->IsNull()) merged.entries.clear();
+      if (!grid->value.node->IsMapping() && !grid->value.node->IsNull()) return *grid->value.node;
+      for (const YamlEntry& entry : grid->value.node->entries) {
+        const auto known =
+            std::find_if(merged.entries.begin(), merged.entries.end(),
+                         [&entry](const YamlEntry& other) { return other.key == entry.key; });
+        if (known == merged.entries.end()) {
+          merged.entries.push_back(entry);
+        } else if (entry.value.node->IsNull()) {
+          merged.entries.erase(known);
+        } else {
+          *known = entry;
+        }
+      }
+    }
+    return merged;
+  }
+
+  // Whether names have the values of zip before those of grid: as the two stand in the farthest
+  // file that has one of them.
+  bool ZipFirst() const {
+    for (auto root = roots_.rbegin(); root != roots_.rend(); ++root) {
+      const YamlEntry *zip = (*root)->Find("zip"), *grid = (*root)->Find("grid");
+      if (zip != nullptr || grid != nullptr)
+        return zip != nullptr && (grid == nullptr || zip < grid);
+    }
+    return false;
+  }
+
   void ReadGrid() {
-    if (const YamlEntry* entry = root_->Find("grid")) {
-      draft_.grid_place = entry->place;
-      draft_.axes = ReadAxes("grid", entry->value, faults_);
+    const YamlNode grid = MergedGrid();
+    const YamlEntry* written = Entry("grid");
+    const bool sampled = draft_.sample.count > 0;
+    const TextPlace grid_place = written == nullptr ? draft_.place : written->value.place;
+    draft_.axes = ReadGridAxes({&grid, grid_place}, sampled, faults_);
+    if (const YamlEntry* entry = Entry("zip")) {
+      if (written == nullptr) draft_.grid_place = entry->place;
+      std::vector<Axis> zips = ReadZipAxes(entry->value, draft_.axes, faults_);
+      draft_.axes.insert(ZipFirst() ? draft_.axes.begin() : draft_.axes.end(),
+                         std::make_move_iterator(zips.begin()),
+                         std::make_move_iterator(zips.end()));
     }
-    if (const YamlEntry* entry = root_->Find("zip")) {
-      draft_.zip = ReadAxes("zip", entry->value, faults_);
-      const YamlEntry* grid = root_->Find("grid");
-      draft_.zip_first = grid != nullptr && entry < grid;
-      if (draft_.axes.empty()) draft_.grid_place = entry->place;
-      CheckZip(&draft_.zip, draft_.axes, faults_);
+    if (sampled && draft_.axes.empty() && faults_->count() == 0) {
+      faults_->Add(draft_.sample.place, "sample draws points of grid and zip, and there is none",
+                   "for example grid: {train.optimizer.lr: {log_range: [1e-4, 1e-2]}}");
     }
-    if (const YamlEntry* entry = root_->Find("exclude")) {
+    if (const YamlEntry* entry = Entry("exclude")) {
       draft_.exclude_place = entry->place;
       draft_.exclude = ReadExclude(entry->value, &draft_.base, context_);
     }
@@ -237,7 +340,7 @@ class SweepReader {
   }
 
   void ReadSeeds() {
-    const YamlEntry* entry = root_->Find("seeds");
+    const YamlEntry* entry = Entry("seeds");
     if (entry == nullptr || entry->value.node->IsNull()) return;
     SeedList& seeds = draft_.seeds;
     seeds.place = entry->place;
@@ -266,7 +369,7 @@ class SweepReader {
   }
 
   void ReadBaseline() {
-    const YamlEntry* entry = root_->Find("baseline");
+    const YamlEntry* entry = Entry("baseline");
     if (entry == nullptr || entry->value.node->IsNull()) return;
     draft_.baseline_place = entry->value.place;
     if (const auto name = ReadText("baseline", entry->value, faults_)) draft_.spec.baseline = *name;
@@ -274,14 +377,15 @@ class SweepReader {
 
   const ReadContext& context_;
   Faults* faults_;
-  const YamlNode* root_ = nullptr;
+  std::vector<const YamlNode*> roots_;  // the nearest first
+  bool bad_name_ = false;               // of a variant
   SweepDraft draft_;
 };
 
 }  // namespace
 
-SweepDraft ReadSweep(const YamlRef& document, const ReadContext& context) {
-  return SweepReader(context).Read(document);
+SweepDraft ReadSweep(const std::vector<YamlRef>& chain, const ReadContext& context) {
+  return SweepReader(context).Read(chain);
 }
 
 }  // namespace gyre

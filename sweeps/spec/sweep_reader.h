@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sweeps/spec/grid.h"
+#include "sweeps/spec/sample.h"
 #include "sweeps/spec/settings.h"
 #include "sweeps/spec/sweep_spec.h"
 #include "sweeps/spec/yaml_tree.h"
@@ -33,16 +34,16 @@ struct SweepDraft {
   TextPlace base_place;
   std::vector<VariantSettings> variants;
   TextPlace variants_place;
-  std::vector<Axis> axes;  // of the grid
-  std::vector<Axis> zip;   // vary together: one axis more
-  bool zip_first = false;  // zip stands above grid, and in names too
-  TextPlace grid_place;    // of zip where there is no grid
+  std::vector<Axis> axes;
+  TextPlace grid_place;  // of grid, or of zip where there is no grid
+  SampleDraft sample;
   std::vector<ExcludeItem> exclude;
   TextPlace exclude_place, baseline_place, stop_early_place;
   SeedList seeds;
 };
 
-/// Reads what stands in the document and reports what is wrong with each part of it.
-SweepDraft ReadSweep(const YamlRef& document, const ReadContext& context);
+/// Reads what stands in the first document, merged over the others (its `extends`, the nearest
+/// first), and reports what is wrong with each part of them.
+SweepDraft ReadSweep(const std::vector<YamlRef>& chain, const ReadContext& context);
 
 }  // namespace gyre

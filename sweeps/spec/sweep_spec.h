@@ -116,6 +116,8 @@ struct SpecOptions {
   DatasetHashes dataset_hashes;           // may be empty: then no keys
   ModelVocabulary model_vocabulary = {};  // may be empty: then a tokenizer's file is a fault
   InitialWeightsOf initial_weights = {};  // may be empty: nothing is known
+  /// The text behind an absolute path, for `extends`; may be empty: then that is a fault.
+  std::function<Result<std::string>(const std::string&)> read_file = {};
 };
 
 /// The path of the SentencePiece model that a DatasetRequest::Key() asks for; empty if it asks for
@@ -127,8 +129,9 @@ std::string ModelPathIn(const std::string& request_key);
 std::vector<std::string> CorporaIn(const std::string& request_key);
 
 struct ParsedSweeps {
-  std::vector<SweepSpec> sweeps;        // empty if there are diagnostics
-  std::vector<Diagnostic> diagnostics;  // every fault of the file, in order of place
+  std::vector<SweepSpec> sweeps;                // empty if there are diagnostics
+  std::vector<Diagnostic> diagnostics;          // every fault of the file, in order of place
+  std::map<std::string, std::string> extended;  // texts of the files it extends, by absolute path
 };
 
 /// Never fails, hangs or throws, whatever the text.

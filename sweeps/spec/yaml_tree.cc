@@ -63,8 +63,8 @@ constexpr Advice kAdvice[] = {
 /// YamlTree catches.
 class TreeBuilder : public YAML::EventHandler {
  public:
-  TreeBuilder(const SourceText& source, YamlTree* tree, Faults* faults)
-      : source_(source), tree_(tree), faults_(faults) {}
+  TreeBuilder(const SourceText& source, YamlTree* tree, Faults* faults, int file)
+      : source_(source), tree_(tree), faults_(faults), file_(file) {}
 
   void OnDocumentStart(const YAML::Mark&) override {
     anchors_.clear();
@@ -134,7 +134,7 @@ class TreeBuilder : public YAML::EventHandler {
     std::unordered_map<std::string, int> keys;  // with their lines
   };
 
-  static TextPlace At(const YAML::Mark& mark) { return {mark.line + 1, mark.column, 1}; }
+  TextPlace At(const YAML::Mark& mark) const { return {mark.line + 1, mark.column, 1, file_}; }
 
   YamlNode* NewNode(YamlKind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (++count_ > kMaxNodes) {
@@ -154,7 +154,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   void TabFault(int line) {
     const size_t tab = source_.Line(line).find('\t');
-    faults_->Add({line, static_cast<int>(tab), 1}, "a tab in the indentation",
+    faults_->Add({line, static_cast<int>(tab), 1, file_}, "a tab in the indentation",
                  "indent with spaces");
   }
 
@@ -287,7 +287,7 @@ class TreeBuilder : public YAML::EventHandler {
     for (int number = std::max(line - 1, 1); number <= line; ++number) {
       if (source_.IndentedByTab(number)) return TabFault(number);
     }
-    TextPlace place{line, std::max(error.mark.column, 0), 1};
+    TextPlace place{line, std::max(error.mark.column, 0), 1, file_};
     // What is open stands where it was opened; yaml-cpp names the place where it gave up waiting.
     const bool flow = error.msg.ends_with("flow not found") && !open_.empty();
     if (flow) {
@@ -296,7 +296,8 @@ class TreeBuilder : public YAML::EventHandler {
       return faults_->Add(open_.back().node->place, std::string("the ") + close,
                           "close it, or put a comma between its items");
     }
-    if (const int colon = ColonWithoutSpace(line - 1); colon >= 0) place = {line - 1, colon, 1};
+    if (const int colon = ColonWithoutSpace(line - 1); colon >= 0)
+      place = {line - 1, colon, 1, file_};
     for (const Advice& advice : kAdvice) {
       if (error.msg == advice.theirs) return faults_->Add(place, advice.message, advice.help);
     }
@@ -317,14 +318,15 @@ class TreeBuilder : public YAML::EventHandler {
   const SourceText& source_;
   YamlTree* tree_;
   Faults* faults_;
+  int file_;
   int64_t count_ = 0, compared_ = 0;
   std::unordered_map<YAML::anchor_t, const YamlNode*> anchors_;
   std::vector<OpenNode> open_;
 };
 
-YamlTree::YamlTree(const SourceText& source, Faults* faults) {
+YamlTree::YamlTree(const SourceText& source, Faults* faults, int file) {
   std::istringstream stream(source.text());
-  TreeBuilder builder(source, this, faults);
+  TreeBuilder builder(source, this, faults, file);
   try {
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(builder)) {
@@ -332,7 +334,7 @@ YamlTree::YamlTree(const SourceText& source, Faults* faults) {
   } catch (const YAML::ParserException& error) {
     builder.SyntaxFault(error);
   } catch (const YAML::Exception& error) {
-    faults->Add({error.mark.line + 1, std::max(error.mark.column, 0), 1},
+    faults->Add({error.mark.line + 1, std::max(error.mark.column, 0), 1, file},
                 "this is not YAML: " + error.msg);
   } catch (const StopParsing&) {
     // The fault is noted.

@@ -52,8 +52,8 @@ struct YamlNode {
 class YamlTree {
  public:
   /// `source` must be free of encoding faults. After a syntax fault there are only the documents
-  /// before it.
-  YamlTree(const SourceText& source, Faults* faults);
+  /// before it. `file` is the source's number in `faults`.
+  YamlTree(const SourceText& source, Faults* faults, int file = 0);
   YamlTree(const YamlTree&) = delete;
   YamlTree& operator=(const YamlTree&) = delete;
 

@@ -230,5 +230,23 @@ TEST(Submission, TheRealParserReportsEveryFault) {
   EXPECT_THAT(status.message(), HasSubstr("a.yaml:3:1: error: unknown key 'seedz'"));
 }
 
+TEST(Submission, FilesThatASweepExtendsComeAlong) {
+  SubmitCall call;
+  call.file = "a.yaml";
+  call.folder = "/folder";
+  call.yaml = "sweep: s\nextends: common/b.yaml\n";
+  EXPECT_THAT(
+      PrepareSubmission(call, FileParser()).status().message(),
+      HasSubstr("a.yaml:2:10: error: extends: 'common/b.yaml': /folder/common/b.yaml did not "
+                "come with the submission"));
+  call.extended["/folder/common/b.yaml"] = "seedz: 3\n";
+  EXPECT_THAT(PrepareSubmission(call, FileParser()).status().message(),
+              HasSubstr("common/b.yaml:1:1: error: unknown key 'seedz'"));
+
+  const auto submission = Prepare(TwoVariants(), call);
+  ASSERT_TRUE(submission.ok()) << submission.status();
+  EXPECT_EQ(submission->sweeps[0].record.extended, R"({"/folder/common/b.yaml":"seedz: 3\n"})");
+}
+
 }  // namespace
 }  // namespace gyre

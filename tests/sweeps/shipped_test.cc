@@ -17,13 +17,23 @@ std::string TextOf(const fs::path& path) {
   return text.ok() ? *text : "";
 }
 
+// Files that it extends are read, too.
+SweepSpec Planned(const fs::path& path) {
+  SpecOptions options = TestOptions(path);
+  options.folder = (fs::current_path() / path).parent_path();
+  options.read_file = [](const std::string& other) { return ReadFile(other); };
+  ParsedSweeps parsed = ParseSweeps(TextOf(path), options);
+  EXPECT_EQ(Diagnostics(parsed), "") << path;
+  return parsed.sweeps.size() == 1 ? std::move(parsed.sweeps.front()) : SweepSpec();
+}
+
 TEST(ShippedSweepsTest, AllPlan) {
   int files = 0;
   for (const auto& entry : fs::directory_iterator("sweeps")) {
     if (entry.path().extension() != ".yaml") continue;
     ++files;
     const std::string text = TextOf(entry.path());
-    const SweepSpec sweep = ParseOne(text);
+    const SweepSpec sweep = Planned(entry.path());
     EXPECT_EQ(sweep.name, entry.path().stem().string());
     EXPECT_FALSE(sweep.question.empty()) << entry.path();
     const std::string comment = text.substr(0, text.find("\nsweep:"));
@@ -38,6 +48,20 @@ TEST(ShippedSweepsTest, QuickStart) {
   const SweepSpec sweep = ParseOne(TextOf("sweeps/quickstart.yaml"));
   EXPECT_EQ(UniqueJobs(sweep), 12);
   EXPECT_THAT(sweep.baselines, testing::ElementsAre(1, -1, 1, 1));
+}
+
+// At each of its points two of the quick start's encodings.
+TEST(ShippedSweepsTest, TheSearchAroundTheQuickStart) {
+  const SweepSpec start = ParseOne(TextOf("sweeps/quickstart.yaml"));
+  const SweepSpec search = Planned("sweeps/quickstart-search.yaml");
+  ASSERT_EQ(search.variants.size(), 16u);
+  EXPECT_EQ(UniqueJobs(search), 16);
+  for (size_t i = 0; i < 16; ++i) {
+    const JobConfig& config = search.variants[i].config;
+    EXPECT_EQ(config.position.common.type, start.variants[i / 8].config.position.common.type);
+    EXPECT_EQ(config.train.tokens, start.variants[0].config.train.tokens);
+    EXPECT_EQ(search.baselines[i], i < 8 ? static_cast<int>(i + 8) : -1);
+  }
 }
 
 // The seven rows of the paper's table, and its scale.
