@@ -67,8 +67,8 @@ void NameSeries(std::vector<Candidate>* candidates) {
   }
   for (const auto& [path, different] : values) {
     for (size_t i = 0; i < candidates->size(); ++i) {
-      const bool everywhere =
-          std::all_of(flat.begin(), flat.end(), [&](const Json& f) { return f.contains(path); });
+      const bool everywhere = std::all_of(
+          flat.begin(), flat.end(), [&path = path](const Json& f) { return f.contains(path); });
       if ((different.size() < 2 && everywhere) || !flat[i].contains(path)) continue;
       std::string& name = (*candidates)[i].series.name;
       name += (name.empty() ? "" : " ") + path.substr(path.rfind('/') + 1) + "=" +
