@@ -23,10 +23,6 @@ struct BlockSums {
 [[gnu::always_inline]] inline void Put(Halves x, Bf16* p) {
   __builtin_memcpy(static_cast<void*>(p), &x, sizeof(x));
 }
-// Where row `row` of a block is in an a that is packed.
-[[gnu::always_inline]] inline int RowInTiles(int row) {
-  return row / kLanes * kTileSize + row % kLanes * kTileDepth;
-}
 // Row and column of a block begin at multiples of kTileStrip: of an a that is packed (rows,
 // columns) or, with columns for rows, of a b.
 [[gnu::always_inline]] inline int64_t BlockInTiles(int64_t row, int64_t column, int64_t columns) {

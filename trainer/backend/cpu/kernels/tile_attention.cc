@@ -15,10 +15,6 @@ namespace {
 
 constexpr int kBlockSize = kTileStrip * kTileStrip;
 
-// Where row `row` of a block is in an a that is packed.
-[[gnu::always_inline]] inline int RowInTiles(int row) {
-  return row / kLanes * kTileSize + row % kLanes * kTileDepth;
-}
 // Both registers as Narrowed gives them, a first.
 [[gnu::always_inline]] inline Words NarrowedPair(Floats a, Floats b) {
   return __builtin_bit_cast(Words, _mm512_cvtne2ps_pbh(b, a));
@@ -149,7 +145,7 @@ template <bool kSloped>
   }
   Configure(kTileStrip);
   const int64_t chances = strip.head_dim / kTileDepth;
-  Rest<LargestBlock<kSloped>> rest(chances);
+  Rest<LargestBlock<kSloped> > rest(chances);
   Fetcher fetcher(strip, chances * (strip.keys / kTileStrip + 1));
   const auto meanwhile = [&] {
     rest.Some();
@@ -249,7 +245,7 @@ template <bool kSloped>
   }
   Configure(kTileStrip);
   const int64_t chances = 2 * strip.head_dim / kTileDepth;
-  Rest<GradientBlock<kSloped>> rest(chances);
+  Rest<GradientBlock<kSloped> > rest(chances);
   Fetcher fetcher(strip, chances * (strip.keys / kTileStrip + 1));
   const auto meanwhile = [&] {
     rest.Some();

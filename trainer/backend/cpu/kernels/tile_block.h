@@ -23,6 +23,11 @@ static_assert(kWidth == kLanes && kTileStrip == 2 * kLanes);
          (row / kTileDepth * wide + column % kTileStrip / kLanes) * int64_t{kTileSize};
 }
 
+// Where row `row` of a block is in an a that is packed.
+[[gnu::always_inline]] inline int RowInTiles(int row) {
+  return row / kLanes * kTileSize + row % kLanes * kTileDepth;
+}
+
 [[gnu::always_inline]] inline void StoreTile(const Words* words, Bf16* tile) {
 #pragma GCC unroll 16
   for (int i = 0; i < kLanes; ++i) *reinterpret_cast<Words*>(tile + 2 * kLanes * i) = words[i];
