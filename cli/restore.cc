@@ -69,8 +69,9 @@ void AddRestoreCommand(CLI::App& app, int* exit_code) {
       ->add_option("--home", arguments->home,
                    "Where the coordinator keeps its objects (default: $GYRE_HOME)")
       ->type_name("DIR");
-  command->add_flag("--force", arguments->force,
-                    "Replace a database that is there; it is kept as DB.replaced");
+  command->add_flag(
+      "--force", arguments->force,
+      "Replace a database that is there; it is kept as DB.replaced, the next as DB.replaced-2");
   command->callback([arguments, exit_code] { *exit_code = RunRestore(*arguments); });
 }
 

@@ -12,8 +12,7 @@
 //           `reduction` jobs are there (asynchronous successive halving: Li et al.,
 //           arXiv:1810.05934).
 //   median  The job's best value so far has to be no worse than the median of what the others had
-//   on
-//           average until the same number of tokens, from grace on (the median stopping rule of
+//           on average until the same number of tokens, from grace on (the median stopping rule of
 //           Google Vizier); nobody is judged until two others are there.
 // Who decides what comes of it: coordinator/stopping.cc.
 

@@ -141,6 +141,16 @@ Result<BackupFacts> MakeCopy(const fs::path& from, const Incoming& incoming, boo
   return facts;
 }
 
+/// A free name for what is replaced: nothing that was put aside before is lost.
+fs::path AsideName(const fs::path& path) {
+  std::error_code ignored;
+  fs::path aside = path.string() + ".replaced";
+  for (int i = 2; fs::exists(aside, ignored); ++i) {
+    aside = path.string() + ".replaced-" + std::to_string(i);
+  }
+  return aside;
+}
+
 /// Folds its log into the database that is to be replaced, and gives it a second name: a log of
 /// another database beside a new one would damage that.
 Status PutAside(const fs::path& path) {
@@ -156,8 +166,7 @@ Status PutAside(const fs::path& path) {
     return folded.WithContext("cannot put the old database aside; move it away by hand, with " +
                               path.filename().string() + "-wal and -shm");
   }
-  const fs::path aside = path.string() + ".replaced";
-  fs::remove(aside, error);
+  const fs::path aside = AsideName(path);
   fs::create_hard_link(path, aside, error);
   if (error) return ErrnoStatus(error.value(), "cannot keep the old database as " + aside.string());
   return OkStatus();
@@ -194,7 +203,7 @@ Result<BackupFacts> RestoreDatabase(const fs::path& backup, const fs::path& to, 
     return AlreadyExists("the database " + to.string() +
                          " is there already; name another with --db, or give --force, which keeps "
                          "the old one as " +
-                         to.filename().string() + ".replaced");
+                         AsideName(to).filename().string());
   }
   if (exists && fs::equivalent(backup, to, error)) {
     return InvalidArgument(backup.string() + " is the database itself");
@@ -203,7 +212,7 @@ Result<BackupFacts> RestoreDatabase(const fs::path& backup, const fs::path& to, 
     // A log whose database is gone would damage the new one.
     for (const char* part : {"-wal", "-shm"}) {
       const fs::path left = to.string() + part;
-      if (fs::exists(left, error)) fs::rename(left, left.string() + ".replaced", error);
+      if (fs::exists(left, error)) fs::rename(left, AsideName(left), error);
       if (error) return ErrnoStatus(error.value(), "cannot put " + left.string() + " aside");
     }
   }

@@ -127,6 +127,10 @@ TEST_F(BackupTest, TheReplacedDatabaseIsKept) {
   ASSERT_TRUE(RestoreDatabase(backup_, path_, true).ok());
   EXPECT_EQ(AskFile(path_.string() + ".replaced", "SELECT step FROM points"), "1;2;3;");
   EXPECT_FALSE(std::filesystem::exists(path_.string() + "-wal"));
+  // Also when it was the wrong backup, and another takes its place.
+  ASSERT_TRUE(RestoreDatabase(backup_, path_, true).ok());
+  EXPECT_EQ(AskFile(path_.string() + ".replaced", "SELECT step FROM points"), "1;2;3;");
+  EXPECT_EQ(AskFile(path_.string() + ".replaced-2", "SELECT step FROM points"), "1;2;");
 }
 
 // The log of a database that was deleted without it is none of the new one's.
