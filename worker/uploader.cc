@@ -47,6 +47,7 @@ void Uploader::KeepTheRest() {
     for (const CheckpointReport& report : reports_) reports.emplace_back(report);
     if (current_ != nullptr && !IsCarried(*current_)) reports.push_back(*current_);
   }
+  if (in_hand_) reports.push_back(*std::move(in_hand_));
   while (!waiting_.empty()) reports.push_back(TakeReport());
   for (const Report& report : reports) {
     if (const Status kept = options_.spool->Append(report); !kept.ok()) {
@@ -117,13 +118,16 @@ Status Uploader::Finish(AttemptEnd end) {
 }
 
 void Uploader::EndHere(bool keep) {
-  stop_.request_stop();
-  const MutexLock lock(mutex_);
-  if (ended_.ok() && !finished_) {
-    ended_ = Cancelled(keep ? "left for the next process" : "dropped");
-    keeps_spool_ = keep;
+  {
+    const MutexLock lock(mutex_);
+    if (ended_.ok() && !finished_) {
+      ended_ = Cancelled(keep ? "left for the next process" : "dropped");
+      keeps_spool_ = keep;
+    }
+    changed_.NotifyAll();
   }
-  changed_.NotifyAll();
+  // Not before: a call that is cancelled ends everything early, and nothing would be kept.
+  stop_.request_stop();
 }
 
 void Uploader::EndEarly(Status why) {
@@ -222,7 +226,10 @@ bool Uploader::HandOn(Report report) {
   MutexLock lock(mutex_);
   while (true) {
     changed_.Wait(mutex_, [&]() GYRE_REQUIRES(mutex_) { return !writing_ || !ended_.ok(); });
-    if (!ended_.ok()) return false;
+    if (!ended_.ok()) {
+      in_hand_ = std::move(report);
+      return false;
+    }
     if (!spooling_) {
       current_ = std::make_shared<const Report>(std::move(report));
       changed_.NotifyAll();

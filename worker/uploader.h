@@ -25,6 +25,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <thread>
 #include <variant>
@@ -129,6 +130,8 @@ class Uploader {
   Condition changed_;
   std::deque<Item> waiting_ GYRE_GUARDED_BY(mutex_);
   size_t waiting_bytes_ GYRE_GUARDED_BY(mutex_) = 0;
+  std::optional<Report> in_hand_
+      GYRE_GUARDED_BY(mutex_);  // made, and ended before it was handed on
   std::shared_ptr<const Report> current_ GYRE_GUARDED_BY(mutex_);  // on its way
   std::deque<CheckpointReport> reports_ GYRE_GUARDED_BY(mutex_);   // the first may be on its way
   bool spooling_ GYRE_GUARDED_BY(mutex_) = false;  // reports go to the spool and come from there

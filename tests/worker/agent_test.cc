@@ -314,7 +314,7 @@ TEST_F(AgentTest, NothingIsLostOrDoubledThroughAnAbsenceOfTheCoordinator) {
 // coordinator is away.
 TEST_F(AgentTest, TheNextProcessOfAWorkerDeliversWhatHasFinished) {
   coordinator_.Offer(1, R"(["points:2500", "checkpoint", "done"])");
-  coordinator_.Offer(2, R"(["points:3", "checkpoint", "deaf"])");
+  coordinator_.Offer(2, R"(["points:3", "checkpoint", "progress", "deaf"])");
   options_.slots = 2;
   options_.name = "w";
   for (const char* call : {"ReportPoints", "ReportCheckpoint", "FinishAttempt"}) {
@@ -322,7 +322,8 @@ TEST_F(AgentTest, TheNextProcessOfAWorkerDeliversWhatHasFinished) {
   }
   Start();
   ASSERT_TRUE(coordinator_.AwaitHeld([](const std::vector<HeldLease>& held) {
-    return held.size() == 2 && (held[0].outcome || held[1].outcome);
+    return held.size() == 2 && (held[0].outcome || held[1].outcome) &&
+           (held[0].progress.step == 3 || held[1].progress.step == 3);
   }));
   worker_->Shutdown(Millis(0));
   worker_.reset();

@@ -110,6 +110,38 @@ TEST_F(UploaderSpoolTest, AFullSpoolHasTrainingWaitAndSaysSo) {
   ExpectSteps(2000);
 }
 
+TEST_F(UploaderSpoolTest, WhoeverLeavesKeepsEveryPointThatWasTaken) {
+  int64_t taken = 0;
+  for (int moment = 0; moment < 50; ++moment) {
+    Disconnect();
+    auto spool = std::make_shared<Spool>(path_, kAttempt, 1 << 20);
+    if (std::filesystem::exists(path_)) {
+      auto left = Spool::Open(path_, 1 << 20);
+      ASSERT_TRUE(left.ok()) << left.status().ToString();
+      spool = *std::move(left);
+    }
+    UploaderOptions options = Options();
+    options.batch_wait = Millis(0);
+    options.spool = spool;
+    Uploader uploader(kAttempt, *client_, options);
+    auto adding = std::async(std::launch::async, [&] {
+      for (int i = 0; i < 1000 && uploader.AddPoint(At(taken + 1)); ++i) ++taken;
+    });
+    // Some are on their way to the spool, or between two threads.
+    for (int i = 0; i < moment; ++i) std::this_thread::yield();
+    uploader.Leave();
+    adding.wait();
+  }
+  Reconnect();
+  auto left = Spool::Open(path_, 1 << 20);
+  ASSERT_TRUE(left.ok()) << left.status().ToString();
+  UploaderOptions options = Options();
+  options.spool = *std::move(left);
+  Uploader uploader(kAttempt, *client_, options);
+  ASSERT_TRUE(uploader.Finish({.outcome = Outcome::kSucceeded}).ok());
+  ExpectSteps(taken);
+}
+
 // skypilot-org/skypilot#6133: what has finished while the controller was away is not run again.
 TEST_F(UploaderSpoolTest, TheNextProcessDeliversWhatThisOneCouldNot) {
   Disconnect();
