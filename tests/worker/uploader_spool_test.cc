@@ -111,12 +111,13 @@ TEST_F(UploaderSpoolTest, AFullSpoolHasTrainingWaitAndSaysSo) {
 }
 
 TEST_F(UploaderSpoolTest, WhoeverLeavesKeepsEveryPointThatWasTaken) {
+  constexpr int64_t kRoom = 64 << 20;  // never full
   int64_t taken = 0;
   for (int moment = 0; moment < 50; ++moment) {
     Disconnect();
-    auto spool = std::make_shared<Spool>(path_, kAttempt, 1 << 20);
+    auto spool = std::make_shared<Spool>(path_, kAttempt, kRoom);
     if (std::filesystem::exists(path_)) {
-      auto left = Spool::Open(path_, 1 << 20);
+      auto left = Spool::Open(path_, kRoom);
       ASSERT_TRUE(left.ok()) << left.status().ToString();
       spool = *std::move(left);
     }
@@ -133,7 +134,7 @@ TEST_F(UploaderSpoolTest, WhoeverLeavesKeepsEveryPointThatWasTaken) {
     adding.wait();
   }
   Reconnect();
-  auto left = Spool::Open(path_, 1 << 20);
+  auto left = Spool::Open(path_, kRoom);
   ASSERT_TRUE(left.ok()) << left.status().ToString();
   UploaderOptions options = Options();
   options.spool = *std::move(left);
