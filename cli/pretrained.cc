@@ -31,6 +31,9 @@ std::string OtherTokenizer(const std::string& folder, const DatasetInfo& text) {
 Result<std::optional<InitialWeights>> LookAtWeights(const std::string& init_from) {
   if (init_from.starts_with(kCheckpointPrefix)) return std::optional<InitialWeights>();
   GYRE_ASSIGN_OR_RETURN(const PretrainedFolder folder, PretrainedFolder::Open(init_from));
+  if (const Status status = CheckTrainable(folder.config.extras); !status.ok()) {
+    return status.WithContext(init_from);
+  }
   HuggingFaceConfig config = SaidOnce(folder.config);
   return std::optional<InitialWeights>(
       InitialWeights{"", std::move(config.model), std::move(config.position)});

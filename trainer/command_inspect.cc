@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <numeric>
 
 #include "trainer/arguments.h"
 #include "trainer/commands.h"
@@ -32,14 +33,20 @@ Status Inspect(const std::string& path, int length, std::ostream& out) {
   const ModelConfig& model = folder.config.model;
   GYRE_ASSIGN_OR_RETURN(const ParameterLayout layout, ParameterLayout::Create(model));
   GYRE_ASSIGN_OR_RETURN(const auto layers, ResolvePositions(folder.config.position, model, length));
-  out << model.model_type << ": " << model.num_hidden_layers << " layers, hidden "
+  const ModelExtras& extras = folder.config.extras;
+  const std::vector<Parameter> more = ExtraParameters(model, extras);
+  const int64_t total = std::accumulate(
+      more.begin(), more.end(), layout.total,
+      [](int64_t sum, const Parameter& parameter) { return sum + parameter.count; });
+  out << folder.config.family << ": " << model.num_hidden_layers << " layers, hidden "
       << model.hidden_size << ", intermediate " << model.intermediate_size << ", "
       << model.num_attention_heads << " heads on " << model.num_key_value_heads << ", head_dim "
       << model.head_dim << ", vocabulary " << model.vocab_size << ", eps "
       << Number(model.rms_norm_eps) << (model.tie_word_embeddings ? ", tied head" : "")
       << (model.gated() ? "" : ", MLP without a gate") << (model.qk_norm ? ", qk_norm" : "")
       << "\n";
-  out << layout.total << " parameters, " << layout.matrices << " of them in matrices\n\n";
+  for (const std::string& what : Describe(extras)) out << "  with " << what << "\n";
+  out << total << " parameters, " << layout.matrices << " of them in matrices\n\n";
   for (const TensorEntry& tensor : folder.weights.tensors()) {
     out << tensor.dtype << " [";
     for (size_t i = 0; i < tensor.shape.size(); ++i) out << (i > 0 ? ", " : "") << tensor.shape[i];

@@ -30,7 +30,11 @@ Result<std::unique_ptr<Model>> ModelOf(const PretrainedFolder& folder, Backend* 
   const auto in_weights = [&folder](const Status& status) {
     return status.WithContext(folder.weights.path().string());
   };
-  if (const Status status = CheckTensors(folder.weights, config.model); !status.ok()) {
+  if (const Status status = CheckTrainable(config.extras); !status.ok()) {
+    return status.WithContext(folder.path.string());
+  }
+  if (const Status status = CheckTensors(folder.weights, config.model, config.extras);
+      !status.ok()) {
     return in_weights(status);
   }
   auto model = create();

@@ -11,7 +11,7 @@
 namespace gyre {
 
 /// Its positions are resolved for rows of `length` tokens. INVALID_ARGUMENT if the tensors aren't
-/// exactly those of the configuration.
+/// exactly those of the configuration, or the trainer has no form of the model (CheckTrainable).
 Result<std::unique_ptr<Model>> ModelOf(const PretrainedFolder& folder, Backend* backend, int rows,
                                        int length, bool training);
 

@@ -1,6 +1,8 @@
 #include "trainer/pretrained/hugging_face_config.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "base/files.h"
 #include "trainer/pretrained/json_reader.h"
@@ -8,7 +10,7 @@
 namespace gyre {
 namespace {
 
-void ParseShapes(JsonReader* in, ModelConfig* model) {
+void ParseShapes(const Family& family, JsonReader* in, ModelConfig* model) {
   in->Required("vocab_size", &model->vocab_size);
   in->Required("num_hidden_layers", &model->num_hidden_layers);
   in->Required("hidden_size", &model->hidden_size);
@@ -16,7 +18,9 @@ void ParseShapes(JsonReader* in, ModelConfig* model) {
   in->Required("num_attention_heads", &model->num_attention_heads);
   model->num_key_value_heads = model->num_attention_heads;
   in->Optional("num_key_value_heads", &model->num_key_value_heads);
-  if (!in->Optional("head_dim", &model->head_dim) && model->num_attention_heads > 0) {
+  model->head_dim = family.head_dim;
+  if (!in->Optional("head_dim", &model->head_dim) && family.head_dim == 0 &&
+      model->num_attention_heads > 0) {
     if (model->hidden_size % model->num_attention_heads != 0) {
       in->Fail("head_dim", "is missing, and num_attention_heads does not divide hidden_size");
     }
@@ -24,17 +28,15 @@ void ParseShapes(JsonReader* in, ModelConfig* model) {
   }
 }
 
-// What this trainer has no form of. Biases would also show as tensors that no model has.
-void RefuseOtherFamilies(JsonReader* in, const ModelConfig& model) {
-  const bool gemma = model.model_type == "gemma";
-  if (!gemma && model.model_type != "llama") {
-    in->Fail("model_type", "is '" + model.model_type + "'; llama and gemma are supported");
-  }
+// What nothing here has a form of. Biases would also show as tensors that no model has.
+void RefuseUnknownForms(const Family& family, JsonReader* in) {
+  const bool gemma = family.like == "gemma";
   for (const char* key : {"hidden_act", "hidden_activation"}) {
     std::string activation;
     if (!in->Optional(key, &activation)) continue;
     // Gemma's first files say "gelu" and mean its tanh form, as Hugging Face's own code does.
-    const bool known = gemma ? activation == "gelu_pytorch_tanh" || activation == "gelu"
+    const bool known = gemma ? activation == "gelu_pytorch_tanh" ||
+                                   (family.name == "gemma" && activation == "gelu")
                              : activation == "silu" || activation == "swish";
     if (!known) in->Fail(key, "is '" + activation + "', which this family does not have");
   }
@@ -42,26 +44,76 @@ void RefuseOtherFamilies(JsonReader* in, const ModelConfig& model) {
     bool bias = false;
     if (in->Optional(key, &bias) && bias) in->Fail(key, "is true; biases are not supported");
   }
+  bool both_ways = false;
+  if (in->Optional("use_bidirectional_attention", &both_ways) && both_ways) {
+    in->Fail("use_bidirectional_attention", "is true; only decoders are supported");
+  }
+}
+
+void ParseExtras(const Family& family, JsonReader* in, HuggingFaceConfig* config) {
+  ModelExtras& extras = config->extras;
+  extras = family.extras;
+  if (family.query_pre_attn_scalar == 0) return;  // the family has none of these keys
+  const auto positive = [in](const char* key, double* value) {
+    in->Optional(key, value);
+    if (!std::isfinite(*value) || *value <= 0) in->Fail(key, "must be above 0");
+  };
+  double scalar = family.query_pre_attn_scalar;
+  positive("query_pre_attn_scalar", &scalar);
+  if (scalar != config->model.head_dim) extras.query_scale = 1 / std::sqrt(scalar);
+  for (const auto& [key, cap] : {std::pair("attn_logit_softcapping", &extras.attention_softcap),
+                                 std::pair("final_logit_softcapping", &extras.logit_softcap)}) {
+    if (in->IsNull(key)) *cap = 0;
+    if (in->Has(key)) positive(key, cap);
+  }
+}
+
+// Models that also see images keep the decoder's part in text_config, which leaves out what is as
+// Gemma3TextConfig has it.
+Json TextPart(const Json& text_config) {
+  Json text = {{"model_type", "gemma3_text"}, {"vocab_size", 262208},    {"hidden_size", 2304},
+               {"intermediate_size", 9216},   {"num_hidden_layers", 26}, {"num_attention_heads", 8},
+               {"num_key_value_heads", 4}};
+  text.update(text_config);
+  return text;
+}
+
+Result<HuggingFaceConfig> Parse(const Json& json, const std::string& path) {
+  HuggingFaceConfig config;
+  ModelConfig& model = config.model;
+  Status status;
+  JsonReader in(json, path, &status);
+  in.Required("model_type", &config.family);
+  GYRE_RETURN_IF_ERROR(status);
+  const Family* family = FindFamily(config.family);
+  if (family == nullptr) {
+    in.Fail("model_type", "is '" + config.family + "'; known are " + FamilyNames());
+    return status;
+  }
+  model.model_type = family->like;
+  ParseShapes(*family, &in, &model);
+  RefuseUnknownForms(*family, &in);
+  in.Optional("rms_norm_eps", &model.rms_norm_eps);
+  in.Optional("initializer_range", &model.initializer_range);
+  model.tie_word_embeddings = family->tied;
+  in.Optional("tie_word_embeddings", &model.tie_word_embeddings);
+  model.qk_norm = family->qk_norm;
+  config.says_qk_norm = in.Optional("use_qk_norm", &model.qk_norm) || family->qk_norm;
+  ParseExtras(*family, &in, &config);
+  GYRE_RETURN_IF_ERROR(status);
+  GYRE_RETURN_IF_ERROR(ParsePosition(json, path, *family, &config));
+  return config;
 }
 
 }  // namespace
 
 Result<HuggingFaceConfig> ParseHuggingFaceConfig(const Json& json) {
-  HuggingFaceConfig config;
-  ModelConfig& model = config.model;
-  Status status;
-  JsonReader in(json, "", &status);
-  in.Required("model_type", &model.model_type);
-  ParseShapes(&in, &model);
-  RefuseOtherFamilies(&in, model);
-  in.Optional("rms_norm_eps", &model.rms_norm_eps);
-  in.Optional("initializer_range", &model.initializer_range);
-  model.tie_word_embeddings = model.model_type == "gemma";  // Hugging Face's defaults
-  in.Optional("tie_word_embeddings", &model.tie_word_embeddings);
-  config.says_qk_norm = in.Optional("use_qk_norm", &model.qk_norm);
-  GYRE_RETURN_IF_ERROR(status);
-  GYRE_RETURN_IF_ERROR(ParsePosition(json, &config));
-  return config;
+  if (json.is_object() && json.contains("text_config") &&
+      json.value("model_type", Json()) == "gemma3") {
+    if (!json["text_config"].is_object()) return InvalidArgument("text_config must be an object");
+    return Parse(TextPart(json["text_config"]), "text_config");
+  }
+  return Parse(json, "");
 }
 
 HuggingFaceConfig SaidOnce(HuggingFaceConfig config) {

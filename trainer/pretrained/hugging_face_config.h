@@ -2,19 +2,25 @@
 
 // config.json of a Hugging Face folder, as far as this trainer can follow it. The block "gyre"
 // decides about positions, windows, qk_norm and the MLP; without it Hugging Face's own keys do
-// (tests/trainer/reference/README.md, section 2). What would change the numbers and isn't
-// understood is an error, never ignored.
+// (tests/trainer/reference/README.md, section 2), in their older and newer spellings, with the
+// defaults of the model's family (families.h). What would change the numbers and isn't understood
+// is an error, never ignored.
 
 #include <filesystem>
+#include <string>
 
 #include "base/status.h"
 #include "trainer/config/job_config.h"
+#include "trainer/pretrained/families.h"
+#include "trainer/pretrained/model_extras.h"
 
 namespace gyre {
 
 struct HuggingFaceConfig {
   ModelConfig model;
   PositionConfig position;
+  ModelExtras extras;
+  std::string family;         // model_type as Hugging Face has it: "qwen2", "gemma3_text"
   bool says_qk_norm = false;  // else the tensors tell
 };
 
@@ -27,7 +33,9 @@ Result<HuggingFaceConfig> ReadHuggingFaceConfig(const std::filesystem::path& fil
 /// The same, with what all layers have alike said once, as a sweep says it.
 HuggingFaceConfig SaidOnce(HuggingFaceConfig config);
 
-/// The position part, in either spelling; in hugging_face_position.cc.
-Status ParsePosition(const Json& json, HuggingFaceConfig* config);
+/// The position part, in either spelling; in hugging_face_position.cc. `path` names the object in
+/// messages.
+Status ParsePosition(const Json& json, const std::string& path, const Family& family,
+                     HuggingFaceConfig* config);
 
 }  // namespace gyre

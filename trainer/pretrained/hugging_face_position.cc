@@ -104,8 +104,26 @@ void ParseRope(const Json& json, const std::string& path, int max_position, Stat
   }
 }
 
-// Which layers have which type, as layer_types says; empty if it is absent.
-std::vector<std::string> LayerTypes(JsonReader* in, int layers) {
+// 1 where a layer rotates, else 0; empty if all do.
+std::vector<int> RotatingLayers(const Family& family, JsonReader* in, int layers) {
+  std::vector<int> rotates;
+  int interval = family.nope_interval;
+  in->Optional("no_rope_layer_interval", &interval);
+  if (in->Optional("no_rope_layers", &rotates) && !rotates.empty()) {
+    if (rotates.size() != static_cast<size_t>(layers)) {
+      in->Fail("no_rope_layers", "has " + std::to_string(rotates.size()) + " entries for " +
+                                     std::to_string(layers) + " layers");
+    }
+  } else if (interval > 0) {
+    rotates.clear();
+    for (int l = 0; l < layers; ++l) rotates.push_back((l + 1) % interval != 0);
+  }
+  return rotates;
+}
+
+// Which layers have a window, as layer_types or else the family says.
+std::vector<bool> LayersWithWindow(const Family& family, JsonReader* in, int layers,
+                                   const std::vector<int>& rotates) {
   std::vector<std::string> types;
   if (in->Optional("layer_types", &types) && types.size() != static_cast<size_t>(layers)) {
     in->Fail("layer_types", "has " + std::to_string(types.size()) + " entries for " +
@@ -113,96 +131,106 @@ std::vector<std::string> LayerTypes(JsonReader* in, int layers) {
   }
   for (const std::string& type : types) {
     if (type != "full_attention" && type != "sliding_attention") {
-      in->Fail("layer_types", "has '" + type + "', which this trainer does not know");
+      in->Fail("layer_types", "has '" + type + "', which is not known here");
     }
   }
-  return types;
+  int pattern = family.window_pattern, first = family.first_window_layer;
+  if (pattern > 0) in->Optional("sliding_window_pattern", &pattern);
+  if (first > 0) in->Optional("max_window_layers", &first);
+  std::vector<bool> windowed;
+  for (int l = 0; l < layers; ++l) {
+    if (!types.empty()) {
+      windowed.push_back(static_cast<size_t>(l) < types.size() && types[l] == "sliding_attention");
+    } else {
+      const bool by_rope = !family.window_needs_nope || (!rotates.empty() && rotates[l] == 0);
+      windowed.push_back(l >= first && (pattern <= 0 || (l + 1) % pattern != 0) && by_rope);
+    }
+  }
+  return windowed;
 }
 
-void ParseWindows(JsonReader* in, int layers, const std::vector<std::string>& types,
-                  std::vector<int>* windows) {
-  int window = 0;
-  bool use = true;
+int ParseWindow(const Family& family, JsonReader* in) {
+  bool use = family.uses_window;
   in->Optional("use_sliding_window", &use);
+  int window = in->IsNull("sliding_window") ? 0 : family.window;
   in->Optional("sliding_window", &window);
-  windows->assign(static_cast<size_t>(layers), 0);
-  if (!use) return;
-  for (size_t l = 0; l < windows->size(); ++l) {
-    if (types.empty() || types[l] == "sliding_attention") (*windows)[l] = window;
-  }
+  return use ? window : 0;
 }
 
-void ParseNopeLayers(JsonReader* in, PositionConfig* position) {
-  std::vector<int> rotates;
-  int interval = 0;
-  const size_t layers = position->layers.size();
-  in->Optional("no_rope_layer_interval", &interval);
-  if (in->Optional("no_rope_layers", &rotates) && !rotates.empty()) {
-    if (rotates.size() != layers) {
-      in->Fail("no_rope_layers", "has " + std::to_string(rotates.size()) + " entries for " +
-                                     std::to_string(layers) + " layers");
+// rope_parameters or rope_scaling and what stands beside them, into position->layers.
+void ParseRopes(const Family& family, const std::vector<bool>& windowed, JsonReader* in,
+                Status* status, PositionConfig* position) {
+  EncodingConfig& common = position->common;
+  int max_position = 0;
+  in->Optional("max_position_embeddings", &max_position);
+  EncodingConfig local = common;
+  local.theta = family.local_theta;
+  in->Optional("rope_local_base_freq", &local.theta);
+  if (const Json* scaling = in->Object("rope_scaling"); scaling != nullptr) {
+    ParseRope(*scaling, in->PathOf("rope_scaling"), max_position, status, &common);
+  }
+  const Json* rope = in->Object("rope_parameters");
+  const bool by_type = rope != nullptr && !rope->empty() && rope->begin()->is_object();
+  if (rope != nullptr && !by_type) {
+    ParseRope(*rope, in->PathOf("rope_parameters"), max_position, status, &common);
+  }
+  for (const bool window : windowed) {
+    EncodingConfig layer = window && local.theta > 0 ? local : common;
+    if (by_type) {
+      const std::string type = window ? "sliding_attention" : "full_attention";
+      const auto found = rope->find(type);
+      if (found == rope->end()) {
+        in->Fail("rope_parameters", "has no entry for '" + type + "'");
+        return;
+      }
+      ParseRope(*found, in->PathOf("rope_parameters." + type), max_position, status, &layer);
     }
-  } else if (interval > 0) {
-    rotates.clear();
-    for (size_t l = 0; l < layers; ++l) rotates.push_back((l + 1) % interval != 0);
-  }
-  rotates.resize(layers, 1);
-  for (size_t l = 0; l < layers; ++l) {
-    if (rotates[l] == 0) position->layers[l] = {.type = "nope"};
+    position->layers.push_back(std::move(layer));
   }
 }
 
-void ParseHuggingFaceKeys(const Json& json, HuggingFaceConfig* config, Status* status) {
-  JsonReader in(json, "", status);
+void ParseHuggingFaceKeys(const Json& json, const std::string& path, const Family& family,
+                          HuggingFaceConfig* config, Status* status) {
+  JsonReader in(json, path, status);
   const int layers = config->model.num_hidden_layers;
   PositionConfig& position = config->position;
   EncodingConfig& common = position.common;
-  int max_position = 0;
-  in.Optional("max_position_embeddings", &max_position);
+  common.theta = family.theta;
   in.Optional("rope_theta", &common.theta);
   if (in.Optional("partial_rotary_factor", &common.p)) common.spacing = "respaced";
-  const std::vector<std::string> types = LayerTypes(&in, layers);
+  const std::vector<int> rotates = RotatingLayers(family, &in, layers);
   if (!status->ok()) return;
-  ParseWindows(&in, layers, types, &position.windows);
+  const std::vector<bool> windowed = LayersWithWindow(family, &in, layers, rotates);
+  const int window = ParseWindow(family, &in);
+  for (const bool has : windowed) position.windows.push_back(has ? window : 0);
+  if (!status->ok()) return;
   bool alibi = false;
   if (in.Optional("alibi", &alibi) && alibi) {
     common = {.type = "alibi"};
     return;
   }
-  if (const Json* scaling = in.Object("rope_scaling"); scaling != nullptr) {
-    ParseRope(*scaling, "rope_scaling", max_position, status, &common);
+  ParseRopes(family, windowed, &in, status, &position);
+  if (!status->ok()) return;
+  for (size_t l = 0; l < rotates.size(); ++l) {
+    if (rotates[l] == 0) position.layers[l] = {.type = "nope"};
   }
-  const Json* rope = in.Object("rope_parameters");
-  const bool by_type = rope != nullptr && !rope->empty() && rope->begin()->is_object();
-  if (rope != nullptr && !by_type) {
-    ParseRope(*rope, "rope_parameters", max_position, status, &common);
-  }
-  position.layers.assign(static_cast<size_t>(layers), common);
-  for (size_t l = 0; by_type && l < position.layers.size(); ++l) {
-    const std::string type = types.empty() ? "full_attention" : types[l];
-    const auto found = rope->find(type);
-    if (found == rope->end()) {
-      in.Fail("rope_parameters", "has no entry for '" + type + "'");
-      return;
-    }
-    ParseRope(*found, "rope_parameters." + type, max_position, status, &position.layers[l]);
-  }
-  ParseNopeLayers(&in, &position);
 }
 
 }  // namespace
 
-Status ParsePosition(const Json& json, HuggingFaceConfig* config) {
+Status ParsePosition(const Json& json, const std::string& path, const Family& family,
+                     HuggingFaceConfig* config) {
   const int layers = config->model.num_hidden_layers;
-  if (layers < 1 || layers > 100'000) {
-    return InvalidArgument("num_hidden_layers must be between 1 and 100000");
-  }
   Status status;
-  JsonReader in(json, "", &status);
+  JsonReader in(json, path, &status);
+  if (layers < 1 || layers > 100'000) {
+    in.Fail("num_hidden_layers", "must be between 1 and 100000");
+    return status;
+  }
   const Json* gyre = in.Object("gyre");
   // Windows and qk_norm may be left to Hugging Face's keys even where the block has the encoding.
   Status theirs;
-  ParseHuggingFaceKeys(json, config, &theirs);
+  ParseHuggingFaceKeys(json, path, family, config, &theirs);
   if (gyre == nullptr) return status.ok() ? theirs : status;
   ParseGyre(*gyre, config, &status);
   return status.ok() && !gyre->contains("position") ? theirs : status;

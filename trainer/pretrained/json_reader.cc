@@ -72,6 +72,14 @@ const Json* JsonReader::Find(const std::string& key) {
   return found == json_.end() || found->is_null() ? nullptr : &*found;
 }
 
+bool JsonReader::IsNull(const std::string& key) const {
+  return json_.is_object() && json_.contains(key) && json_[key].is_null();
+}
+
+bool JsonReader::Has(const std::string& key) const {
+  return json_.is_object() && json_.contains(key) && !json_[key].is_null();
+}
+
 template <typename T>
 bool JsonReader::Take(const std::string& key, const char* wanted, T* value) {
   const Json* found = Find(key);

@@ -38,6 +38,9 @@ class JsonReader {
   void Required(const std::string& key, T* value) {
     if (!Optional(key, value) && status_->ok()) Fail(key, "is missing");
   }
+  /// Absent is neither.
+  bool IsNull(const std::string& key) const;
+  bool Has(const std::string& key) const;  // and is not null
   /// Null if the key is absent or null, or is not an object.
   const Json* Object(const std::string& key);
   const Json* Array(const std::string& key);

@@ -113,9 +113,13 @@ Status TensorFiles::Read(const std::string& name, std::span<float> values) const
   return files_[file_of_.at(name)].Read(*entry, values);
 }
 
-Status CheckTensors(const TensorFiles& files, const ModelConfig& model) {
+Status CheckTensors(const TensorFiles& files, const ModelConfig& model, const ModelExtras& extras) {
   GYRE_ASSIGN_OR_RETURN(const ParameterLayout layout, ParameterLayout::Create(model));
-  for (const Parameter& parameter : layout.parameters) {
+  std::vector<Parameter> wanted = ExtraParameters(model, extras);
+  wanted.insert(wanted.begin(), layout.parameters.begin(), layout.parameters.end());
+  std::set<std::string> names;
+  for (const Parameter& parameter : wanted) {
+    names.insert(parameter.name);
     const TensorEntry* entry = files.Find(parameter.name);
     if (entry == nullptr) return InvalidArgument("has no tensor " + parameter.name);
     if (entry->shape != parameter.shape) {
@@ -125,7 +129,7 @@ Status CheckTensors(const TensorFiles& files, const ModelConfig& model) {
     }
   }
   for (const TensorEntry& entry : files.tensors()) {
-    if (layout.Find(entry.name) != nullptr || IsDerived(entry.name)) continue;
+    if (names.contains(entry.name) || IsDerived(entry.name)) continue;
     if (model.tie_word_embeddings && entry.name == "lm_head.weight") {
       GYRE_RETURN_IF_ERROR(CheckTiedHead(files, entry));
       continue;

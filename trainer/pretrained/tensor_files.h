@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "trainer/config/job_config.h"
+#include "trainer/pretrained/model_extras.h"
 #include "trainer/pretrained/safetensors.h"
 
 namespace gyre {
@@ -40,6 +41,6 @@ class TensorFiles {
 /// INVALID_ARGUMENT with the first tensor at fault, unless they are exactly those of the model. Old
 /// files' buffers that follow from the configuration are passed over, and so is a tied head that
 /// repeats the embedding. Takes no memory for the tensors of a model that does not fit.
-Status CheckTensors(const TensorFiles& files, const ModelConfig& model);
+Status CheckTensors(const TensorFiles& files, const ModelConfig& model, const ModelExtras& extras);
 
 }  // namespace gyre

@@ -64,7 +64,11 @@ Result<SafetensorsWriter::Written> KeepWeights(const fs::path& home,
     }
     return writer.Finish();
   };
-  if (const Status status = CheckTensors(tensors, folder.config.model); !status.ok()) {
+  const HuggingFaceConfig& config = folder.config;
+  if (const Status status = CheckTrainable(config.extras); !status.ok()) {
+    return status.WithContext(folder.path.string());
+  }
+  if (const Status status = CheckTensors(tensors, config.model, config.extras); !status.ok()) {
     return status.WithContext(tensors.path().string());
   }
   auto written = KeepObject(home, write);

@@ -30,7 +30,8 @@ Result<SafetensorsWriter::Written> KeepObject(const std::filesystem::path& home,
 Result<SafetensorsFile> OpenObject(const std::filesystem::path& home, const std::string& hash);
 
 /// The folder's weights in float32, as one object: the same weights have the same hash.
-/// INVALID_ARGUMENT: the tensors are not those of config.json.
+/// INVALID_ARGUMENT: the tensors are not those of config.json, or the trainer has no form of the
+/// model (CheckTrainable).
 Result<SafetensorsWriter::Written> KeepWeights(const std::filesystem::path& home,
                                                const PretrainedFolder& folder);
 
