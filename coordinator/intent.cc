@@ -216,6 +216,7 @@ Result<TargetReply> Coordinator::RetryJob(int64_t id, const Moment& at) {
   // What it was canceled with goes, so that the job may run; the others stay CANCELED.
   if (sweep.record.intent == SweepIntent::kCanceled) {
     GYRE_RETURN_IF_ERROR(MakeActive(sweep, at).status());
+    GYRE_RETURN_IF_ERROR(Note("sweep_resumed", {.sweep = sweep.record.id}, at));
   }
   TargetReply reply;
   GYRE_ASSIGN_OR_RETURN(reply.jobs, Revive(*job, at));
@@ -245,10 +246,12 @@ Result<int> Coordinator::Revive(JobEntry& job, const Moment& at) {
   job.record.cancel_requested = false;
   if (!ended_badly) {
     GYRE_RETURN_IF_ERROR(store_->Update(job.record));
+    GYRE_RETURN_IF_ERROR(Note("job_resumed", {.job = &job, .attempt = job.record.attempt}, at));
     return WithFollowers(job);
   }
   job.record.failures = job.record.losses = job.record.memory_failures = 0;
   job.record.ran_ms = 0;
+  job.record.stop_reason.clear();  // it may have been told so before it was canceled
   job.record.forgiven = job.record.attempt;
   job.record.paused = false;
   GYRE_RETURN_IF_ERROR(MoveJob(job, JobStep::kRevive, "", Millis(0), at));

@@ -144,6 +144,18 @@ TEST_F(IntentTest, RetryTakesACancelBackThatHasNotHappenedYet) {
   EXPECT_THAT(*Beat("w1", {{lease.job_id, 1, {}}}), ElementsAre(WorkerDesire::kContinue));
 }
 
+// The worker may hear it from the board of leases, which follows events.
+TEST_F(IntentTest, RetryOfOneJobTakesItsCancelBackAndSaysSo) {
+  const LeaseReply lease = Take();
+  ASSERT_TRUE(Cancel("s").ok());
+  const HeldAttempt held{.job = lease.job_id, .number = 1, .epoch = lease.epoch};
+  const auto desire = [&] { return coordinator_->board().Beat({"w1", {held}}, now_); };
+  EXPECT_THAT(*desire(), ElementsAre(WorkerDesire::kStop));
+  EXPECT_EQ(Retry({"", lease.job_id})->jobs, 1);
+  EXPECT_THAT(*desire(), ElementsAre(WorkerDesire::kContinue));
+  EXPECT_EQ(Sql("SELECT kind FROM events ORDER BY id DESC LIMIT 2"), "job_resumed; sweep_resumed");
+}
+
 TEST_F(IntentTest, RetryingAJobOfAPausedSweepSaysThatItWaits) {
   FailForGood(Take());
   ASSERT_TRUE(Pause({"s"}).ok());
