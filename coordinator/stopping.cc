@@ -9,7 +9,7 @@ namespace gyre {
 Status Coordinator::JudgeEarly(JobEntry& job, const std::vector<PointRecord>& points,
                                const Moment& at) {
   SweepEntry& sweep = *state_.FindSweep(job.record.sweep_id);
-  if (!sweep.record.stop_early || !job.record.stop_reason.empty()) return OkStatus();
+  if (!sweep.record.stop_early) return OkStatus();
   const StopEarlyRule& rule = *sweep.record.stop_early;
   bool is_news = false;
   for (const PointRecord& point : points) is_news |= point.metric == rule.metric;
@@ -22,6 +22,8 @@ Status Coordinator::JudgeEarly(JobEntry& job, const std::vector<PointRecord>& po
   for (const PointRecord& point : points) {
     if (point.metric == rule.metric) own[point.tokens] = point.value;
   }
+  // Its points count for the others all the same.
+  if (!job.record.stop_reason.empty()) return OkStatus();
   // Without it the others would have nothing to be compared with. Nothing is saved at the end.
   if (state_.IsBaseline(job.record.variant_id)) return OkStatus();
   if (own.rbegin()->first >= job.record.tokens_budget) return OkStatus();

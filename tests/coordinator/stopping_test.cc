@@ -26,8 +26,8 @@ class StoppingTest : public CoordinatorTest {
   }
   void ReportLoss(const LeaseReply& lease, const std::string& incarnation, int64_t sequence,
                   int64_t tokens, double loss) {
-    const auto answer = Report(Ref(lease, incarnation), sequence,
-                               {{"v/loss_sample", tokens / 10, tokens, loss}});
+    const auto answer =
+        Report(Ref(lease, incarnation), sequence, {{"v/loss_sample", tokens / 10, tokens, loss}});
     EXPECT_TRUE(answer.ok()) << answer.status();
   }
   WorkerDesire Desire(const LeaseReply& lease, const std::string& incarnation) {
@@ -131,6 +131,43 @@ TEST_F(StoppingTest, CanceledCountsForMore) {
   ASSERT_TRUE(Get<int>([&](const Moment& at) { return coordinator_->CancelJob(3, at); }).ok());
   ASSERT_TRUE(Finish(Ref(c, "c"), AttemptOutcome::kStopped, 1).ok());
   EXPECT_EQ(Jobs(), "1|RUNNING; 2|RUNNING; 3|CANCELED");
+}
+
+// As after a restart, when curves come from the file.
+TEST_F(StoppingTest, WhatAJobReportsAfterItWasToldToStopCountsForTheOthers) {
+  PreparedSweep sweep = SweepOf(4, 1);
+  sweep.record.stop_early->reduction = 2;
+  ASSERT_TRUE(Submit(std::move(sweep)).ok());
+  const LeaseReply a = Take("a"), b = Take("b"), c = Take("c"), d = Take("d");
+  ReportLoss(a, "a", 1, 200, 1);
+  ReportLoss(b, "b", 1, 100, 9);
+  EXPECT_EQ(Stopped(), "2");
+  ReportLoss(b, "b", 2, 200, 8);
+  ReportLoss(c, "c", 1, 200, 7);
+  ReportLoss(d, "d", 1, 200, 2);  // the second of four, of whom two go on
+  EXPECT_EQ(Stopped(), "2; 3");
+}
+
+// Told to stop, then canceled, then wanted again: it begins as every job that is retried.
+TEST_F(StoppingTest, ARetryForgetsWhyItWasToldToStop) {
+  ASSERT_TRUE(Submit(SweepOf(3, 1)).ok());
+  const LeaseReply a = Take("a"), b = Take("b"), c = Take("c");
+  ReportLoss(a, "a", 1, 100, 2);
+  ReportLoss(b, "b", 1, 100, 1);
+  ReportLoss(c, "c", 1, 100, 9);
+  EXPECT_EQ(Stopped(), "3");
+  ASSERT_TRUE(
+      Get<int>([&](const Moment& at) { return coordinator_->CancelJob(c.job_id, at); }).ok());
+  ASSERT_TRUE(Finish(Ref(c, "c"), AttemptOutcome::kStopped, 1).ok());
+  ASSERT_TRUE(Get<TargetReply>([&](const Moment& at) {
+                return coordinator_->Retry({"", c.job_id}, at);
+              }).ok());
+  EXPECT_EQ(Stopped(), "");
+  const LeaseReply again = Take("d");
+  EXPECT_EQ(again.job_id, c.job_id);
+  EXPECT_EQ(Desire(again, "d"), WorkerDesire::kContinue);
+  ReportLoss(again, "d", 1, 110, 8);
+  EXPECT_EQ(Stopped(), "3") << "judged anew";
 }
 
 }  // namespace
