@@ -54,7 +54,7 @@ std::optional<Millis> Coordinator::Execute(const std::vector<Call>& calls, const
     for (const Call& call : calls) next = Execute({call}, at);
     return next;
   }
-  for (const Call& call : calls) call.done(call.reads ? call.run(at) : committed);
+  for (const Call& call : calls) call.done(call.reads && !is_stale_ ? call.run(at) : committed);
   // Nobody may call before the cause is gone, and leases run out all the same.
   return at.now + timing_.heartbeat;
 }
@@ -63,7 +63,11 @@ Status Coordinator::Transact(const std::vector<Call>& calls, const Moment& at,
                              std::vector<Status>* results, Decisions* decisions) {
   const int64_t writes_before = store_->writes();
   const auto transact = [&]() -> Status {
-    if (is_stale_) GYRE_RETURN_IF_ERROR(Reload(at));
+    if (is_stale_) {
+      // No call is to blame, and each may be asked again.
+      const Status reloaded = Reload(at);
+      if (!reloaded.ok()) return Unavailable("cannot read the database: " + reloaded.message());
+    }
     GYRE_RETURN_IF_ERROR(store_->Begin());
     GYRE_RETURN_IF_ERROR(TakeBeats(at));
     for (const Call& call : calls) {

@@ -150,6 +150,7 @@ ClusterReply Coordinator::GetCluster() {
 }
 
 Status Coordinator::CheckInvariants() {
+  if (is_stale_) return OkStatus();  // known, and read anew before anything else
   GYRE_ASSIGN_OR_RETURN(const Snapshot snapshot, store_->Load());
   size_t live = 0;
   for (const JobRecord& row : snapshot.jobs) {

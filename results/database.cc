@@ -234,13 +234,19 @@ Status Database::Execute(const std::string& sql) const {
 }
 
 Status Database::QuickCheck() const {
-  GYRE_ASSIGN_OR_RETURN(Statement check, Prepare("PRAGMA quick_check(3)"));
-  std::string faults;
-  while (true) {
-    const Result<bool> row = check.Step();
-    if (!row.ok()) return row.status();
-    if (!*row) break;
-    faults += (faults.empty() ? "" : "; ") + check.Text(0);
+  const auto check = [this]() -> Result<std::string> {
+    GYRE_ASSIGN_OR_RETURN(Statement rows, Prepare("PRAGMA quick_check(3)"));
+    std::string faults;
+    while (true) {
+      GYRE_ASSIGN_OR_RETURN(const bool row, rows.Step());
+      if (!row) return faults;
+      faults += (faults.empty() ? "" : "; ") + rows.Text(0);
+    }
+  };
+  GYRE_ASSIGN_OR_RETURN(std::string faults, check());
+  // A page that could not be read for once is among the faults, too; damage is there again.
+  if (faults != "ok") {
+    GYRE_ASSIGN_OR_RETURN(faults, check());
   }
   return faults == "ok" ? OkStatus() : DataLoss("the database is damaged: " + faults);
 }

@@ -154,7 +154,7 @@ fs::path AsideName(const fs::path& path) {
 /// Folds its log into the database that is to be replaced, and gives it a second name: a log of
 /// another database beside a new one would damage that.
 Status PutAside(const fs::path& path) {
-  const Status folded = [&]() -> Status {
+  Status folded = [&]() -> Status {
     GYRE_ASSIGN_OR_RETURN(const Database old, Database::OpenForWriting(path));
     GYRE_ASSIGN_OR_RETURN(Statement mode, old.Prepare("PRAGMA journal_mode=DELETE"));
     GYRE_RETURN_IF_ERROR(mode.Step().status());
@@ -162,6 +162,11 @@ Status PutAside(const fs::path& path) {
     return Unavailable(path.string() + " is being read by another program");
   }();
   std::error_code error;
+  for (const char* part : {"-wal", "-journal"}) {
+    if (folded.ok() && fs::exists(path.string() + part, error)) {
+      folded = Unavailable(path.string() + part + " could not be removed");
+    }
+  }
   if (!folded.ok()) {
     return folded.WithContext("cannot put the old database aside; move it away by hand, with " +
                               path.filename().string() + "-wal and -shm");

@@ -5,9 +5,7 @@
 #include <sys/mount.h>
 
 #include <fstream>
-#include <regex>
 
-#include "base/log.h"
 #include "coordinator/store/event_reader.h"
 #include "coordinator/store/schema.h"
 #include "tests/coordinator/harness.h"
@@ -151,145 +149,9 @@ TEST_F(StoreTest, ARolledBackTransactionLeavesNothing) {
   EXPECT_TRUE((*store)->Load()->workers.empty());
 }
 
-/// A whole life of two jobs, each call sent again until it is taken.
-class NthFailure : public CoordinatorTest {
- protected:
-  std::string Story() {
-    const auto insist = [&](auto call) {
-      Status status = call();
-      if (answers_are_lost_) {
-        Restart();
-        status = call();
-      }
-      for (int tries = 0; tries < 3 && status.code() == StatusCode::kUnavailable; ++tries)
-        status = call();
-      EXPECT_TRUE(status.ok()) << status;
-    };
-    checks_invariants_ = false;  // their statements are not the story's
-    std::optional<LeaseReply> lease;
-    insist([&] { return Submit(MakeSweep("s", 1, 2)).status(); });
-    insist([&] { return Register("w", "w1"); });
-    for (int job = 0; job < 2; ++job) {
-      // The one call that is not repeated as it was: a lost lease is another attempt.
-      for (int tries = 0; tries < 3 && !lease; ++tries) {
-        auto acquired = Acquire("w1");
-        if (acquired.ok()) lease = *acquired;
-      }
-      if (!lease) return "no lease";
-      const AttemptRef ref = Ref(*lease, "w1");
-      insist([&] { return Beat("w1", {{ref.job, ref.number, {}}}).status(); });
-      StatisticsRecord statistics{.step = 1, .tokens = 10};
-      statistics.frequency_norms.push_back({0, "q", 0, {1, 2}, {3, 4}});
-      statistics.head_scores.push_back({0, 0, 0.5});
-      insist([&] {
-        return Report(ref, 1, {{"m", 1, 10, 1.5}, {"n", 1, 10, 2.5}}, "cpu", {statistics}).status();
-      });
-      for (int64_t step = 1; step <= 3; ++step) {
-        insist([&] { return Save(ref, step, "h" + std::to_string(step)).status(); });
-      }
-      insist([&] { return Save(ref, 4, "weights", true).status(); });
-      insist([&] { return Finish(ref, AttemptOutcome::kSucceeded, 1).status(); });
-      lease.reset();
-    }
-    std::string all;
-    for (const char* table : {"sweeps", "variants", "jobs", "attempts", "points", "frequency_norms",
-                              "head_scores", "checkpoints", "workers"}) {
-      all += Sql(std::string("SELECT * FROM ") + table) + "\n";
-    }
-    // Each start has an epoch of its own.
-    return std::regex_replace(all, std::regex("[0-9a-f]{32}"), "epoch") +
-           Sql("SELECT kind, job_id, attempt, details FROM events "
-               "WHERE kind NOT IN ('coordinator_started', 'sweep_attached')");
-  }
+using EventReaderTest = CoordinatorTest;
 
-  void Fresh() {
-    coordinator_.reset();
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-    Restart();
-  }
-
-  // SQLite asks after so many instructions whether it shall go on; saying no fails the statement.
-  void FailAfter(int64_t instructions) {
-    left_ = instructions;
-    sqlite3_progress_handler(
-        coordinator_->store().database().handle(), 1,
-        [](void* left) { return --*static_cast<int64_t*>(left) == 0 ? 1 : 0; }, &left_);
-  }
-  int64_t left_ = 0;
-  bool answers_are_lost_ = false;
-};
-
-TEST_F(NthFailure, WhicheverStatementFailsTheStoryEndsTheSame) {
-  SetLogLevel(LogLevel::kOff);
-  const std::string undisturbed = Story();
-  int failures = 0;
-  // A prime, so that over the runs every kind of statement is hit in its middle.
-  for (int64_t n = 1;; n += 211) {
-    Fresh();
-    FailAfter(n);
-    ASSERT_EQ(Story(), undisturbed) << "failing after " << n << " instructions";
-    const bool is_over = std::exchange(left_, 0) > 0;  // and no failure in what follows
-    ASSERT_TRUE(coordinator_->CheckInvariants().ok());
-    if (is_over) break;
-    ++failures;
-  }
-  EXPECT_GT(failures, 20);
-}
-
-TEST_F(NthFailure, WhicheverCommitFailsTheStoryEndsTheSame) {
-  SetLogLevel(LogLevel::kOff);
-  const std::string undisturbed = Story();
-  int failures = 0;
-  for (int64_t n = 1;; ++n) {
-    Fresh();
-    left_ = n;
-    sqlite3_commit_hook(
-        coordinator_->store().database().handle(),
-        [](void* left) { return --*static_cast<int64_t*>(left) == 0 ? 1 : 0; }, &left_);
-    ASSERT_EQ(Story(), undisturbed) << "failing commit " << n;
-    const bool is_over = std::exchange(left_, 0) > 0;  // and no failure in what follows
-    ASSERT_TRUE(coordinator_->CheckInvariants().ok());
-    if (is_over) break;
-    ++failures;
-  }
-  EXPECT_GT(failures, 10);
-}
-
-TEST_F(NthFailure, EveryAnswerMayBeLostInAKill) {
-  const std::string undisturbed = Story();
-  Fresh();
-  answers_are_lost_ = true;
-  EXPECT_EQ(Story(), undisturbed);
-}
-
-TEST_F(NthFailure, AFullDiskIsAStateThatHeals) {
-  SetLogLevel(LogLevel::kOff);
-  ASSERT_TRUE(Submit(MakeSweep("s", 1, 1)).ok());
-  ASSERT_TRUE(Register("w", "w1").ok());
-  const AttemptRef ref = Ref(**Acquire("w1"), "w1");
-  ASSERT_TRUE(Beat("w1", {{1, 1, {}}}).ok());
-  const Database& database = coordinator_->store().database();
-  ASSERT_TRUE(database.Execute("PRAGMA max_page_count=1").ok());
-  std::vector<PointRecord> many;
-  for (int64_t step = 0; step < 1000; ++step) many.push_back({"m", step, step, 1.0});
-  const Status full = Report(ref, 1, many).status();
-  EXPECT_EQ(full.code(), StatusCode::kUnavailable);
-  EXPECT_THAT(full.message(), HasSubstr("full"));
-  EXPECT_EQ(coordinator_->health().code(), StatusCode::kResourceExhausted);
-  // Leases are kept, and people are answered, meanwhile.
-  for (int beat = 0; beat < 20; ++beat) {
-    EXPECT_THAT(*Beat("w1", {{1, 1, {}}}), testing::ElementsAre(WorkerDesire::kContinue));
-    Advance(Millis(3000));
-  }
-  EXPECT_EQ(Sweep("s").jobs.running, 1);
-  ASSERT_TRUE(database.Execute("PRAGMA max_page_count=100000").ok());
-  EXPECT_EQ(*Report(ref, 1, many), 1);
-  EXPECT_TRUE(coordinator_->health().ok());
-  EXPECT_EQ(Sql("SELECT count(*) FROM points"), "1000");
-}
-
-TEST_F(NthFailure, EventsAreReadInOrderBesideTheWriter) {
+TEST_F(EventReaderTest, EventsAreReadInOrderBesideTheWriter) {
   auto reader = EventReader::Open(path_);
   ASSERT_TRUE(reader.ok()) << reader.status();
   ASSERT_TRUE(Submit(MakeSweep("s", 1, 1)).ok());
