@@ -13,6 +13,7 @@ Status LoadWeights(const TensorFiles& files, Model* model) {
   for (const Tensor& tensor : model->parameters()) {
     values.resize(static_cast<size_t>(ValueCount(tensor.shape)));
     GYRE_RETURN_IF_ERROR(files.Read(tensor.name, values));
+    GYRE_RETURN_IF_ERROR(CheckFinite(*files.Find(tensor.name), 0, values));
     GYRE_RETURN_IF_ERROR(model->Load(TensorKind::kWeight, tensor.name, values));
   }
   return OkStatus();
@@ -38,7 +39,7 @@ Result<std::unique_ptr<Model>> ModelOf(const PretrainedFolder& folder, Backend* 
     return in_weights(status);
   }
   auto model = create();
-  if (!model.ok()) return model.status().WithContext((folder.path / "config.json").string());
+  if (!model.ok()) return model.status().WithContext(folder.config_path.string());
   if (const Status status = LoadWeights(folder.weights, model->get()); !status.ok()) {
     return in_weights(status);
   }

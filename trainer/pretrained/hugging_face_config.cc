@@ -133,6 +133,11 @@ HuggingFaceConfig SaidOnce(HuggingFaceConfig config) {
   return config;
 }
 
+void SetPairing(const std::string& pairing, PositionConfig* position) {
+  position->common.pairing = pairing;
+  for (EncodingConfig& layer : position->layers) layer.pairing = pairing;
+}
+
 Result<HuggingFaceConfig> ReadHuggingFaceConfig(const std::filesystem::path& file) {
   GYRE_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, size_t{1} << 26));
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);

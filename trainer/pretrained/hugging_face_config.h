@@ -33,6 +33,9 @@ Result<HuggingFaceConfig> ReadHuggingFaceConfig(const std::filesystem::path& fil
 /// The same, with what all layers have alike said once, as a sweep says it.
 HuggingFaceConfig SaidOnce(HuggingFaceConfig config);
 
+/// Which coordinates are a pair, in every layer: "half" | "interleaved".
+void SetPairing(const std::string& pairing, PositionConfig* position);
+
 /// The position part, in either spelling; in hugging_face_position.cc. `path` names the object in
 /// messages.
 Status ParsePosition(const Json& json, const std::string& path, const Family& family,

@@ -136,10 +136,10 @@ const Json* JsonReader::Array(const std::string& key) {
   return nullptr;
 }
 
-void JsonReader::NoOtherKeys() {
+void JsonReader::NoOtherKeys(const std::string& prefix) {
   if (!json_.is_object()) return;
   for (const auto& [key, value] : json_.items()) {
-    if (!asked_.contains(key)) Fail(key, "is not a key known here");
+    if (key.starts_with(prefix) && !asked_.contains(key)) Fail(key, "is not a key known here");
   }
 }
 

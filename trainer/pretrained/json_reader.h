@@ -45,7 +45,9 @@ class JsonReader {
   const Json* Object(const std::string& key);
   const Json* Array(const std::string& key);
   /// A fault if the object has a key that was never asked for.
-  void NoOtherKeys();
+  void NoOtherKeys() { NoOtherKeys(""); }
+  /// The same of keys that begin so.
+  void NoOtherKeys(const std::string& prefix);
 
   std::string PathOf(const std::string& key) const {
     return path_.empty() ? key : path_ + "." + key;

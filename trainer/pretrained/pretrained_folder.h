@@ -1,6 +1,8 @@
 #pragma once
 
-// A folder with a pretrained model: config.json and its tensors under Hugging Face's names.
+// A pretrained model: a Hugging Face folder (config.json, safetensors), or one file: GGUF, or
+// llama2.c's .bin. Whichever it is, tensors have Hugging Face's names, and the configuration says
+// what they mean (model_file.h on pairs).
 
 #include <filesystem>
 
@@ -11,11 +13,13 @@
 namespace gyre {
 
 struct PretrainedFolder {
-  /// Reads config.json and the tensors' names; whether they fit each other, CheckTensors() says.
-  /// NOT_FOUND, INVALID_ARGUMENT, DATA_LOSS: the file at fault, and why.
-  static Result<PretrainedFolder> Open(const std::filesystem::path& folder);
+  /// Reads the configuration and the tensors' names; whether they fit each other, CheckTensors()
+  /// says. `path` is a folder or a file. NOT_FOUND, INVALID_ARGUMENT, DATA_LOSS: the file at fault,
+  /// and why.
+  static Result<PretrainedFolder> Open(const std::filesystem::path& path);
 
   std::filesystem::path path;
+  std::filesystem::path config_path;  // the file that has the configuration
   HuggingFaceConfig config;
   TensorFiles weights;
 };

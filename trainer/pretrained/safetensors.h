@@ -11,20 +11,14 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "base/files.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "trainer/pretrained/mapped_tensors.h"
 
 namespace gyre {
-
-struct TensorEntry {
-  std::string name;
-  std::vector<int64_t> shape;
-  std::string dtype = "F32";       // F32 | F16 | BF16 and others that only travel
-  uint64_t offset = 0, bytes = 0;  // within the data part of the file
-};
 
 /// A memory-mapped file. Everything the header claims is checked when it is opened. Immutable.
 class SafetensorsFile {
@@ -34,21 +28,20 @@ class SafetensorsFile {
 
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   /// In the file's order of bytes.
-  const std::vector<TensorEntry>& tensors() const { return tensors_; }
+  const std::vector<TensorEntry>& tensors() const { return contents_.tensors(); }
   /// nullptr if there is none.
-  const TensorEntry* Find(const std::string& name) const;
+  const TensorEntry* Find(const std::string& name) const { return contents_.Find(name); }
   /// The values as float32. `values` has as many places as the tensor. INVALID_ARGUMENT: another
   /// count, or a dtype that isn't F32, F16 or BF16.
   Status Read(const TensorEntry& tensor, std::span<float> values) const;
   /// The whole file, e.g. for its hash.
-  std::string_view bytes() const { return file_.bytes(); }
+  std::string_view bytes() const { return contents_.bytes(); }
+  /// The tensors without what is said about them.
+  MappedTensors TakeContents() && { return std::move(contents_); }
 
  private:
-  MappedFile file_;
-  size_t data_at_ = 0;
+  MappedTensors contents_;
   std::map<std::string, std::string> metadata_;
-  std::vector<TensorEntry> tensors_;
-  std::map<std::string, size_t> by_name_;
 };
 
 /// Writes a float32 file tensor by tensor. The file is whole and on disk only after Finish(); if
@@ -84,8 +77,5 @@ class SafetensorsWriter {
   std::vector<TensorEntry> expected_;
   size_t next_ = 0;
 };
-
-/// Number of values of a shape; negative if a dimension is negative or the product overflows.
-int64_t ValueCount(const std::vector<int64_t>& shape);
 
 }  // namespace gyre

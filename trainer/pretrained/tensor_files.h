@@ -1,7 +1,9 @@
 #pragma once
 
-// The tensors of a Hugging Face folder: model.safetensors, or the shards among which
-// model.safetensors.index.json divides them. Immutable.
+// The tensors of a model, in one file or several, from mappings: what is not read takes no memory.
+// Of a Hugging Face folder they are model.safetensors, or the shards among which
+// model.safetensors.index.json divides them; of a model that also sees images, the decoder's alone.
+// Immutable.
 
 #include <filesystem>
 #include <map>
@@ -11,8 +13,8 @@
 
 #include "base/status.h"
 #include "trainer/config/job_config.h"
+#include "trainer/pretrained/mapped_tensors.h"
 #include "trainer/pretrained/model_extras.h"
-#include "trainer/pretrained/safetensors.h"
 
 namespace gyre {
 
@@ -21,20 +23,28 @@ class TensorFiles {
   /// NOT_FOUND: neither file is there. DATA_LOSS, INVALID_ARGUMENT: the file at fault, and why.
   static Result<TensorFiles> Open(const std::filesystem::path& folder);
 
+  /// Those of one file. `path` is what faults are blamed on.
+  static Result<TensorFiles> Of(const std::filesystem::path& path, MappedTensors tensors);
+
   /// Shard by shard, in their order of bytes.
   std::vector<TensorEntry> tensors() const;
   /// nullptr if there is none.
   const TensorEntry* Find(const std::string& name) const;
-  /// As SafetensorsFile::Read(). NOT_FOUND: no such tensor.
+  /// All values as float32, of F32, F16, BF16 or ggml's blocks. `values` has as many places as the
+  /// tensor. NOT_FOUND: no such tensor. INVALID_ARGUMENT: another count, or a type that cannot be
+  /// read. Values that are no numbers are not looked for: CheckFinite() does.
   Status Read(const std::string& name, std::span<float> values) const;
+  /// `rows` rows from `first_row` on; a row is what one place in the first dimension has.
+  Status ReadRows(const std::string& name, int64_t first_row, int64_t rows,
+                  std::span<float> values) const;
   /// What faults of the whole are blamed on.
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  Status Add(SafetensorsFile file, const std::filesystem::path& path);
+  Status Add(MappedTensors file, const std::filesystem::path& path);
 
   std::filesystem::path path_;
-  std::vector<SafetensorsFile> files_;
+  std::vector<MappedTensors> files_;
   std::map<std::string, size_t> file_of_;  // index into files_ by tensor
 };
 

@@ -60,6 +60,7 @@ Result<SafetensorsWriter::Written> KeepWeights(const fs::path& home,
     for (const Parameter& parameter : layout.parameters) {
       values.resize(static_cast<size_t>(parameter.count));
       GYRE_RETURN_IF_ERROR(tensors.Read(parameter.name, values));
+      GYRE_RETURN_IF_ERROR(CheckFinite(*tensors.Find(parameter.name), 0, values));
       GYRE_RETURN_IF_ERROR(writer.Append(values));
     }
     return writer.Finish();

@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "trainer/pretrained/pretrained_folder.h"
+#include "trainer/pretrained/safetensors.h"
 
 namespace gyre {
 
@@ -31,7 +32,7 @@ Result<SafetensorsFile> OpenObject(const std::filesystem::path& home, const std:
 
 /// The folder's weights in float32, as one object: the same weights have the same hash.
 /// INVALID_ARGUMENT: the tensors are not those of config.json, or the trainer has no form of the
-/// model (CheckTrainable).
+/// model (CheckTrainable). DATA_LOSS: a weight is no finite number.
 Result<SafetensorsWriter::Written> KeepWeights(const std::filesystem::path& home,
                                                const PretrainedFolder& folder);
 
