@@ -41,8 +41,11 @@ TEST(Decay, OfConstantVectorsIsTheRecordedOne) {
 TEST(Decay, OfConstantVectorsIsThatOfThePaper) {
   const auto values = Mean({.rotation = RopeRotation(1024)});
   EXPECT_EQ(values[0], 1);
-  EXPECT_NEAR(values[100], 0.46, 0.005);
-  EXPECT_NEAR(values[1000], 0.18, 0.02);  // read from a plot that ripples there by 0.04
+  // Read from the plot: about 0.46 and 0.18. Where it does not ripple, the sum is within 0.001 of
+  // its integral, (Ci(r) - Ci(r / theta)) / ln(theta), which is 0.4368 for r = 100.
+  EXPECT_NEAR(values[100], 0.4368, 0.001);
+  EXPECT_NEAR(values[100], 0.46, 0.03);
+  EXPECT_NEAR(values[1000], 0.18, 0.02);
   const auto [low, high] = std::minmax_element(values.begin() + 4900, values.end());
   EXPECT_NEAR(*low, -0.030, 0.0015);
   EXPECT_NEAR(*high, 0.060, 0.0015);
@@ -122,7 +125,7 @@ TEST(Decay, RandomizedPositionsFromNoMoreThanThereAreAreThePlainOnes) {
 
 // Figure 8a: the more positions there are to sample from, the faster the decay.
 TEST(Decay, IsFasterWithRandomizedPositions) {
-  DecaySpec spec{.rotation = RopeRotation(256), .draws = 20};
+  DecaySpec spec{.rotation = RopeRotation(128), .draws = 8};
   double last = Mean(spec)[300];
   for (const int64_t from : {10000, 20000, 50000}) {
     spec.randomized = from;
