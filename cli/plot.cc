@@ -1,16 +1,13 @@
 #include "results/plots/plot.h"
 
-#include <filesystem>
 #include <limits>
 #include <memory>
 #include <string>
 
-#include "base/files.h"
 #include "cli/command.h"
 #include "cli/coordinator_option.h"
 #include "cli/exit_code.h"
-#include "cli/gnuplot.h"
-#include "cli/output_table.h"
+#include "cli/picture_file.h"
 #include "cli/results_source.h"
 #include "sweeps/spec/nearest.h"
 
@@ -30,31 +27,6 @@ Result<SeedSpread> ReadSpread(const std::string& word) {
   return InvalidArgument("--spread must be range, std, interval or none, and is '" + word + "'");
 }
 
-struct Target {
-  std::filesystem::path path;
-  bool csv = false;
-  PictureFormat format = PictureFormat::kSvg;
-};
-
-Result<Target> ReadTarget(const Arguments& arguments) {
-  Target target;
-  target.path = arguments.output.empty()
-                    ? arguments.options.sweep + "-" + arguments.options.kind + ".svg"
-                    : arguments.output;
-  const std::string extension = target.path.extension().string();
-  if (extension == ".csv") {
-    target.csv = true;
-  } else if (extension == ".png") {
-    target.format = PictureFormat::kPng;
-  } else if (extension == ".pdf") {
-    target.format = PictureFormat::kPdf;
-  } else if (extension != ".svg") {
-    return InvalidArgument("--output must end with .svg, .png, .pdf or .csv, and is '" +
-                           target.path.string() + "'");
-  }
-  return target;
-}
-
 Status CheckKind(const std::string& kind) {
   std::vector<std::string> names;
   for (const PlotKind& known : PlotKinds()) {
@@ -68,22 +40,19 @@ Status CheckKind(const std::string& kind) {
 
 Status Draw(Arguments arguments) {
   GYRE_RETURN_IF_ERROR(CheckKind(arguments.options.kind));
-  GYRE_ASSIGN_OR_RETURN(const Target target, ReadTarget(arguments));
+  const std::string path = arguments.output.empty()
+                               ? arguments.options.sweep + "-" + arguments.options.kind + ".svg"
+                               : arguments.output;
+  GYRE_ASSIGN_OR_RETURN(const PictureFile file, PictureFile::At(path));
   if (!arguments.spread.empty()) {
     GYRE_ASSIGN_OR_RETURN(arguments.options.spread, ReadSpread(arguments.spread));
   }
   GYRE_ASSIGN_OR_RETURN(const ResultsSource source,
                         ResultsSource::Open(arguments.coordinator, arguments.database));
   GYRE_ASSIGN_OR_RETURN(const Plot plot, MakePlot(arguments.options, source.ask()));
-  std::string bytes;
-  if (target.csv) {
-    bytes = RenderCsv(plot.rows);
-  } else {
-    GYRE_ASSIGN_OR_RETURN(bytes, DrawPicture(plot, target.format));
-  }
-  GYRE_RETURN_IF_ERROR(WriteFileAtomically(target.path, bytes));
+  GYRE_RETURN_IF_ERROR(file.Write(plot));
   for (const std::string& note : plot.notes) Say(note);
-  Say(plot.title + ": " + target.path.string());
+  Say(plot.title + ": " + path);
   return OkStatus();
 }
 

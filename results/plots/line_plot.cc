@@ -110,14 +110,8 @@ class LineDrawing {
     std::string axes = "set xlabel " + GnuplotText(spec_.x_label) +
                        " offset 0,0.4\nset grid ytics lc rgb \"#dddddd\" lw 0.6 dt 1\n";
     if (spec_.log_x) axes += "set logscale x 2\n";
-    if (!spec_.x_tics.empty()) {
-      axes += "set xtics (";
-      for (size_t i = 0; i < spec_.x_tics.size(); ++i) {
-        axes += (i > 0 ? ", " : "") + GnuplotTic(spec_.x_tics[i].second) + " " +
-                GnuplotNumber(spec_.x_tics[i].first);
-      }
-      axes += ")\n";
-    }
+    if (spec_.log_y) axes += "set logscale y 10\n";
+    axes += Tics("xtics", spec_.x_tics) + Tics("ytics", spec_.y_tics);
     axes += Range("xrange", spec_.x_range) + Range("yrange", spec_.y_range);
     if (spec_.x2_unit > 0) axes += SecondAxis();
     if (spec_.zero_line) {
@@ -126,6 +120,17 @@ class LineDrawing {
           " lw 1 back\n";
     }
     return axes;
+  }
+
+  static std::string Tics(const std::string& axis,
+                          const std::vector<std::pair<double, std::string>>& tics) {
+    if (tics.empty()) return "";
+    std::string command = "set " + axis + " (";
+    for (size_t i = 0; i < tics.size(); ++i) {
+      command +=
+          (i > 0 ? ", " : "") + GnuplotTic(tics[i].second) + " " + GnuplotNumber(tics[i].first);
+    }
+    return command + ")\n";
   }
 
   static std::string Range(const std::string& axis,
@@ -230,6 +235,11 @@ class LineDrawing {
   }
 
   void AddLine(const PlottedLine& line, std::vector<std::string>* parts) const {
+    if (line.thin) {
+      parts->push_back(Block("line", line) + " using 1:2 with lines lw 1 dt 1 lc " +
+                       Color(PlotLineColor(line.style)) + " title " + GnuplotText(Name(line)));
+      return;
+    }
     // Some eight marks a line, whatever its length.
     const size_t interval = spec_.bars ? 1 : std::max<size_t>(1, line.places.size() / 8);
     parts->push_back(Block("line", line) + " using 1:2 with linespoints " +

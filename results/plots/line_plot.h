@@ -20,6 +20,7 @@ struct PlottedLine {
   std::string name;
   int style = 0;       // kBaselineStyle, or a number
   bool muted = false;  // thin and grey, one of many without a name of their own
+  bool thin = false;   // a line of thousands of places: no dash, no marks
   std::vector<Place> places;
   std::vector<std::pair<double, double>> dots;  // single seeds
   bool broken = false;                          // it diverged: a cross at its end
@@ -28,8 +29,8 @@ struct PlottedLine {
 struct LinePlot {
   PlotWords words;
   std::string x_label, y_label;
-  std::vector<std::pair<double, std::string>> x_tics;  // empty = gnuplot's own
-  bool log_x = false;
+  std::vector<std::pair<double, std::string>> x_tics, y_tics;  // empty = gnuplot's own
+  bool log_x = false, log_y = false;
   bool bars = false;       // bars and marks at each place; else bands
   bool zero_line = false;  // of differences
   std::vector<PlottedLine> lines;
