@@ -9,7 +9,6 @@
 #include "cli/theory.h"
 #include "cli/theory_options.h"
 #include "cli/theory_result.h"
-#include "results/numbers.h"
 
 namespace gyre {
 namespace {
@@ -92,12 +91,16 @@ LinePlot SearchLines(const Arguments& arguments, const std::vector<FoundBound>& 
   lines.x_label = "context in tokens";
   lines.y_label = "θ";
   lines.log_x = lines.log_y = true;
+  if (found.size() > 1) {
+    // A little more, or rounding leaves out the last tic.
+    lines.x_range = {found.front().length, 1.001 * found.back().length};
+  }
   PlottedLine line{.name = "two digits of θ", .style = 0},
       fit{.name = "0.0424 L^1.628", .style = 1};
   for (const auto& [length, bound] : found) {
     line.places.push_back({1.0 * length, bound.theta, NAN, NAN});
     fit.places.push_back({1.0 * length, FittedBase(length), NAN, NAN});
-    lines.x_tics.emplace_back(length, FormatCount(length));
+    lines.x_tics.emplace_back(length, std::to_string(length));
   }
   lines.lines = {line, fit};
   return lines;

@@ -58,7 +58,9 @@ std::string NameOf(const HeadOptions& options, double theta, double p) {
 }  // namespace
 
 void AddHeadOptions(CLI::App* command, HeadOptions* options) {
-  command->add_option("--head-dim", options->head_dim, "d, coordinates of a head: an even number");
+  auto* head_dim = command->add_option("--head-dim", options->head_dim,
+                                       "d, coordinates of a head: an even number");
+  if (options->head_dim > 0) head_dim->capture_default_str();
   command
       ->add_option("--theta", options->thetas,
                    "Base of the frequencies (default 10000); may be given more than once")
