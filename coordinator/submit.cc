@@ -3,16 +3,42 @@
 #include <utility>
 
 #include "coordinator/coordinator.h"
+#include "coordinator/explain.h"
 
 namespace gyre {
+namespace {
+
+// Workers that were here before may come back; who has none here yet may be about to start them.
+Status CheckCouldRun(State& state, const PreparedSweep& prepared) {
+  std::vector<WorkerRecord> known;
+  bool is_anyone_here = false;
+  for (const auto& [id, worker] : state.workers()) {
+    is_anyone_here |= !worker.record.gone && worker.heartbeats > 0;
+    known.push_back(worker.record);
+    known.back().gone = false;
+  }
+  if (!is_anyone_here) return OkStatus();
+  std::vector<const WorkerRecord*> workers;
+  for (const WorkerRecord& worker : known) workers.push_back(&worker);
+  const std::string why = WhyNoneFits(prepared.record.resources, workers);
+  if (why.empty()) return OkStatus();
+  return FailedPrecondition("the sweep '" + prepared.record.name + "' would wait for ever: " + why +
+                            "; start a worker that can run it first, or ask for less");
+}
+
+}  // namespace
 
 Result<std::vector<SubmitReply>> Coordinator::Submit(const PreparedSubmission& submission,
                                                      const Moment& at) {
   // All of them or none: refuse before anything is written.
   for (const PreparedSweep& prepared : submission.sweeps) {
     const SweepEntry* existing = state_.FindSweep(prepared.record.name);
+    bool same = false;
+    if (existing != nullptr) {
+      GYRE_ASSIGN_OR_RETURN(same, IsSame(*existing, prepared));
+    }
+    if (!same) GYRE_RETURN_IF_ERROR(CheckCouldRun(state_, prepared));
     if (existing == nullptr || submission.replace || submission.fresh) continue;
-    GYRE_ASSIGN_OR_RETURN(const bool same, IsSame(*existing, prepared));
     if (!same) {
       return AlreadyExists(
           "a sweep named '" + prepared.record.name + "' with other content exists (submitted " +

@@ -208,6 +208,34 @@ TEST_F(Submitting, AfterARestartSilenceStillLoses) {
   EXPECT_EQ(Sql("SELECT state FROM workers"), "GONE");
 }
 
+// ray-project/ray#20051, ray-project/ray#24259: what nobody can ever run is pending for ever.
+TEST_F(Submitting, WhatNoWorkerCouldEverRunIsRefused) {
+  const auto needs = [](const std::string& name, int cpus) {
+    PreparedSweep sweep = MakeSweep(name, 1, 1);
+    sweep.record.resources.cpus = cpus;
+    return sweep;
+  };
+  EXPECT_TRUE(Submit(needs("before", 8)).ok()) << "workers may be about to start";
+  ASSERT_TRUE(Register("big", "b1", 8).ok());
+  ASSERT_TRUE(Register("small", "s1", 2).ok());
+  ASSERT_TRUE(Beat("s1", {}).ok());
+  EXPECT_TRUE(Submit(needs("fits", 8)).ok());
+  const Status refused = Submit(needs("wide", 9)).status();
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(refused.message(),
+            "the sweep 'wide' would wait for ever: a job needs 9 cpus, and the largest worker has "
+            "8; start a worker that can run it first, or ask for less");
+  EXPECT_EQ(Sql("SELECT count(*) FROM sweeps WHERE name = 'wide'"), "0");
+
+  for (int beat = 0; beat < 10; ++beat) {
+    Advance(Millis(3000));
+    ASSERT_TRUE(Beat("s1", {}).ok());
+  }
+  EXPECT_EQ(Sql("SELECT state FROM workers WHERE name = 'big'"), "GONE");
+  EXPECT_TRUE(Submit(needs("again", 8)).ok()) << "it may come back";
+  EXPECT_EQ(Submit(needs("again", 8))->attached, true);
+}
+
 TEST_F(Submitting, ARestartKeepsPausesAndStrikes) {
   ASSERT_TRUE(Submit(MakeSweep("s", 1, 1)).ok());
   ASSERT_TRUE(Register("w", "w1").ok());
