@@ -77,7 +77,7 @@ TEST_F(AccessProgramTest, TheTokenIsSaidNowhere) {
   EXPECT_EQ(doctor.exit_code, 0) << doctor.output;
   EXPECT_THAT(doctor.output, AllOf(HasSubstr("answers, version"), HasSubstr("valid until"),
                                    Not(HasSubstr(token))));
-  // nni#2108, nni#4651: a port in use is an error, and no second coordinator half gets the workers.
+  // microsoft/nni#2108, microsoft/nni#4651: a port in use is an error, and no second coordinator half gets the workers.
   const GyreResult second = Run({"coordinator", "--listen", address, "--db", "other.db"});
   EXPECT_EQ(second.exit_code, 1);
   EXPECT_THAT(second.error, HasSubstr(address + ": the port is in use"));

@@ -68,7 +68,8 @@ TEST_F(LifeOfJobs, ALeaseCarriesTheTrainersJob) {
   EXPECT_EQ(lease.lease, Millis(12000));
 }
 
-// ray-project/ray#3348: trials shown as running that are not.
+// ray-project/ray#3348, wandb/wandb#3405, wandb/wandb#1526, wandb/wandb#6779: what is shown as
+// running does not run, or weeks after its death; what runs is shown as crashed.
 TEST_F(LifeOfJobs, HeartbeatsKeepALeaseAndSilenceLosesIt) {
   const LeaseReply lease = Leased();
   const HeldAttempt held{lease.job_id, lease.attempt, {5, 50, 100, 2.5}};

@@ -20,6 +20,7 @@ std::string FirstFault(const std::string& text) {
   return parsed.diagnostics.empty() ? "none" : parsed.diagnostics.front().message;
 }
 
+// optuna/optuna#4726: a grid of 2^30 points is built, and takes all memory.
 TEST(LimitsTest, TooManyJobsAreCountedBeforeTheyAreBuilt) {
   const std::string head = "sweep: t\nbase: {data: {train: corpus:austen}}\n";
   EXPECT_EQ(FirstFault(head + "seeds: 100001\n"),

@@ -80,6 +80,7 @@ TEST(ReadSizeTest, Units) {
   }
 }
 
+// wandb/wandb#1700, wandb/wandb#1323: booleans arrive as texts, and every text is true.
 TEST(ReadBooleanTest, OnlyTheWordsOfYaml12) {
   EXPECT_EQ(ReadBoolean("true", false).value, true);
   EXPECT_EQ(ReadBoolean("False", false).value, false);
