@@ -7,6 +7,7 @@
 //            goes on waiting
 //   "disk_full"   says that it found no room
 //   "peer"   says that another rank is gone, which ends the job
+//   "meet"   waits until every rank has come so far
 //   "@N WORD"   WORD, if it is rank N
 //   "deaf"   ignores every command from now on; still exits at end of file
 //   "garbage" "huge" "silence"   says what is no message; says a line without end; closes fd 3
@@ -94,6 +95,15 @@ class Job {
   }
 
  private:
+  // By files; ends with the process at the latest.
+  void Meet() {
+    const std::string place = run_.at("rendezvous").get<std::string>() + "-met-";
+    std::ofstream(place + std::to_string(run_.at("rank").get<int>())) << "here";
+    for (int rank = 0; rank < run_.at("world").get<int>(); ++rank) {
+      while (access((place + std::to_string(rank)).c_str(), F_OK) != 0) std::this_thread::yield();
+    }
+  }
+
   bool Do(const std::string& text) {
     if (text[0] == '@' && std::atoi(text.c_str() + 1) != run_.value("rank", 0)) return true;
     const std::string word = text[0] == '@' ? text.substr(text.find(' ') + 1) : text;
@@ -136,6 +146,8 @@ class Job {
     } else if (verb == "peer") {
       Say({{"type", "error"}, {"code", "UNAVAILABLE"}, {"message", "rank 1 is gone"}});
       return false;
+    } else if (verb == "meet") {
+      Meet();
     } else if (verb == "lost") {
       Say({{"type", "error"}, {"code", "UNAVAILABLE"}, {"message", "fallen off the bus"}});
       return false;

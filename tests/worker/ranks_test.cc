@@ -44,17 +44,22 @@ class RanksTest : public ::testing::Test {
   }
   AttemptEnd EndOf(const std::string& script) {
     coordinator_.Offer(1, script, 7);
-    coordinator_.Offer(2, R"(["@0 point", "done"])");
+    coordinator_.Offer(2, R"(["meet", "@0 point", "done"])");
     Start();
     EXPECT_TRUE(coordinator_.AwaitEnd(1) && coordinator_.AwaitEnd(2));
     EXPECT_EQ(coordinator_.Get(2).end->outcome, Outcome::kSucceeded) << "the slot works on";
+    EXPECT_TRUE(AwaitPids(2));
     ExpectAllEnded(1);
     return *coordinator_.Get(1).end;
   }
   /// Of the trainers whose pids are in the job's log.
-  std::vector<int> Pids(int64_t job) {
-    const std::string log = coordinator_.Get(job).log;
-    const std::regex pid("pid ([0-9]+)");
+  std::vector<int> Pids(int64_t job) { return PidsIn(coordinator_.Get(job).log); }
+  /// Of a job whose ranks meet: else rank 0 may be done, and the others ended, before they write.
+  bool AwaitPids(int64_t job) {
+    return coordinator_.Await([&] { return PidsIn(coordinator_.Seen(job).log).size() == 3; });
+  }
+  static std::vector<int> PidsIn(const std::string& log) {
+    static const std::regex pid("pid ([0-9]+)\n");
     std::vector<int> pids;
     for (std::sregex_iterator at(log.begin(), log.end(), pid), end; at != end; ++at) {
       pids.push_back(std::stoi((*at)[1]));
@@ -75,13 +80,13 @@ class RanksTest : public ::testing::Test {
 };
 
 TEST_F(RanksTest, EveryRankGetsTheJobAndRankZeroSpeaks) {
-  const AttemptEnd end = EndOf(R"(["@0 points:2", "@0 checkpoint", "done"])");
+  const AttemptEnd end = EndOf(R"(["meet", "@0 points:2", "@0 checkpoint", "done"])");
   EXPECT_EQ(end.outcome, Outcome::kSucceeded) << end.error;
+  EXPECT_TRUE(AwaitPids(1));
   const auto record = coordinator_.Get(1);
   EXPECT_THAT(record.Steps(), ElementsAre(1, 2));
   EXPECT_EQ(record.checkpoints.size(), 1u);
   EXPECT_EQ(end.fingerprint, R"({"backend":"cpu","ranks":3,"threads":2})");
-  EXPECT_EQ(Pids(1).size(), 3u);
   EXPECT_THAT(record.log, HasSubstr("rank 0 of 3 in " + (options_.home / "tmp").string()));
   for (const char* rank : {"1", "2"}) {
     EXPECT_THAT(record.log, HasSubstr(std::string("[rank ") + rank + "] rank " + rank + " of 3"));
