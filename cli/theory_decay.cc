@@ -51,10 +51,12 @@ Status CheckArguments(const Arguments& arguments) {
   if (arguments.curve == "bound" && (!arguments.randomized.empty() || arguments.draws != 1)) {
     return InvalidArgument("--randomized and --draws say nothing for --curve bound");
   }
-  const double curves_each = static_cast<double>(arguments.randomized.size()) + 1;
-  return CheckWork(arguments.head.head_dim,
-                   (arguments.last + 1.0) * arguments.draws * curves_each *
-                       static_cast<double>(arguments.head.thetas.size()),
+  const auto curves_of = [](const auto& values) { return static_cast<double>(values.size()); };
+  const double all = (curves_of(arguments.randomized) + 1) * curves_of(arguments.head.thetas) *
+                     curves_of(arguments.head.shares);
+  // A fresh pair at each distance costs its normals.
+  const double cost = arguments.curve == "fresh" ? 6 : 1;
+  return CheckWork(arguments.head.head_dim, cost * all * (arguments.last + 1.0) * arguments.draws,
                    "--head-dim, --distance or --draws");
 }
 

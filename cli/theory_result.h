@@ -4,7 +4,10 @@
 // and a picture with all of its rows.
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/output_format.h"
