@@ -3,6 +3,8 @@
 // The loss of a model on windows of a validation set, whole and by bucket.
 
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
@@ -11,6 +13,9 @@
 #include "trainer/ranks.h"
 
 namespace gyre {
+
+/// Where what an evaluation finds goes.
+using PointSink = std::function<void(const std::string& metric, double value)>;
 
 struct LossSum {
   double nats = 0;

@@ -5,7 +5,6 @@
 #include <numbers>
 
 #include "base/log.h"
-#include "trainer/evaluation.h"
 #include "trainer/position/rotation.h"
 
 namespace gyre {
@@ -13,12 +12,13 @@ namespace {
 
 class FinalEvaluation {
  public:
-  FinalEvaluation(const JobConfig& config, int micro_batch, int64_t tokens, const Ranks& ranks,
-                  Backend* backend, Model* trained, const PointSink& point,
-                  std::vector<DocumentLosses>* documents)
+  FinalEvaluation(const JobConfig& config, int micro_batch, int64_t tokens,
+                  const std::vector<TaskEvaluation>& tasks, const Ranks& ranks, Backend* backend,
+                  Model* trained, const PointSink& point, std::vector<DocumentLosses>* documents)
       : config_(config),
         micro_batch_(micro_batch),
         tokens_(tokens),
+        tasks_(tasks),
         ranks_(ranks),
         backend_(backend),
         trained_(trained),
@@ -41,6 +41,12 @@ class FinalEvaluation {
       }
       if (named) ReportContext(set, *set.windows, losses, context);
     }
+    for (const TaskEvaluation& task : tasks_) {
+      GYRE_ASSIGN_OR_RETURN(const TaskScore score,
+                            task.Evaluate(context, micro_batch_, ranks_, trained_));
+      task.Report(score, context, "", point_);
+      if (named) task.Report(score, context, "@" + std::to_string(context), point_);
+    }
     return OkStatus();
   }
 
@@ -51,6 +57,11 @@ class FinalEvaluation {
       GYRE_ASSIGN_OR_RETURN(const Windows windows, Windows::Create(set.dataset.get(), context));
       GYRE_ASSIGN_OR_RETURN(const Losses losses, Evaluate(windows, rows, model.get(), 0));
       ReportContext(set, windows, losses, context);
+    }
+    for (const TaskEvaluation& task : tasks_) {
+      GYRE_ASSIGN_OR_RETURN(const TaskScore score,
+                            task.Evaluate(context, rows, ranks_, model.get()));
+      task.Report(score, context, "@" + std::to_string(context), point_);
     }
     return OkStatus();
   }
@@ -129,6 +140,7 @@ class FinalEvaluation {
   const JobConfig& config_;
   const int micro_batch_;
   const int64_t tokens_;
+  const std::vector<TaskEvaluation>& tasks_;
   const Ranks ranks_;
   Backend* const backend_;
   Model* const trained_;
@@ -139,10 +151,12 @@ class FinalEvaluation {
 }  // namespace
 
 Status EvaluateAtTheEnd(const JobConfig& config, int micro_batch, int64_t tokens,
-                        const std::vector<ValidationSet>& sets, const Ranks& ranks,
+                        const std::vector<ValidationSet>& sets,
+                        const std::vector<TaskEvaluation>& tasks, const Ranks& ranks,
                         Backend* backend, Model* model, const PointSink& point,
                         std::vector<DocumentLosses>* documents) {
-  FinalEvaluation evaluation(config, micro_batch, tokens, ranks, backend, model, point, documents);
+  FinalEvaluation evaluation(config, micro_batch, tokens, tasks, ranks, backend, model, point,
+                             documents);
   GYRE_RETURN_IF_ERROR(evaluation.AtTrainingContext(sets));
   for (const int context : config.evaluate.contexts) {
     if (context == config.data.context) continue;

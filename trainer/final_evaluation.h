@@ -12,25 +12,22 @@
 //   B,
 //                                  for those of evaluate.document_lengths; the last is documents-A+
 // A bucket without targets has no point. Weighted by their targets, the losses of the buckets make
-// the whole loss.
+// the whole loss. And of each of evaluate.tasks what task_evaluation.h lists.
 
-#include <functional>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "trainer/config/job_config.h"
+#include "trainer/evaluation.h"
 #include "trainer/job_data.h"
 #include "trainer/model/model.h"
 #include "trainer/ranks.h"
 #include "trainer/statistics/record.h"
+#include "trainer/task_evaluation.h"
 
 namespace gyre {
 
 inline constexpr int64_t kMaxDocumentLosses = 4096;
-
-using PointSink = std::function<void(const std::string& metric, double value)>;
 
 /// `model` has the weights to evaluate, after `tokens`, and room for micro_batch rows of
 /// data.context. Another context C gets a model of its own for forward passes alone, of as many
@@ -38,7 +35,8 @@ using PointSink = std::function<void(const std::string& metric, double value)>;
 /// for C. All ranks get all points. `documents` gets the losses of each set's documents at
 /// data.context; of a set of more than kMaxDocumentLosses, of that many groups of neighbours.
 Status EvaluateAtTheEnd(const JobConfig& config, int micro_batch, int64_t tokens,
-                        const std::vector<ValidationSet>& sets, const Ranks& ranks,
+                        const std::vector<ValidationSet>& sets,
+                        const std::vector<TaskEvaluation>& tasks, const Ranks& ranks,
                         Backend* backend, Model* model, const PointSink& point,
                         std::vector<DocumentLosses>* documents);
 

@@ -19,6 +19,7 @@
 #include "trainer/collect_statistics.h"
 #include "trainer/evaluation.h"
 #include "trainer/final_evaluation.h"
+#include "trainer/intervention_evaluation.h"
 #include "trainer/job_data.h"
 #include "trainer/model/memory_estimate.h"
 #include "trainer/model/model.h"
@@ -35,7 +36,7 @@ constexpr Millis kLookInterval{20};
 
 Status CheckJob(const TrainerJob& job) {
   const TrainConfig& train = job.config.train;
-  if (train.tokens < 1) return InvalidArgument("train.tokens must be at least 1");
+  if (train.tokens < 0) return InvalidArgument("train.tokens must be at least 0");
   if (train.optimizer.name != "adamw") {
     return InvalidArgument("train.optimizer.name must be adamw, not '" + train.optimizer.name +
                            "'");
@@ -98,6 +99,8 @@ class Run {
   Status Start();
   Status StartWeights();
   Wishes TakeWishes();
+  Result<bool> ToldToStop() const;
+  Result<bool> EvaluateTheEnd();
   Status AddUp(double* nats, int64_t* targets);
   Result<Update> UpdateOnce();
   Status Confirm(const Update& update) const;
@@ -112,6 +115,8 @@ class Run {
     if (ranks_.speaks()) observer_->OnPoint({metric, step_, tokens(), value});
   }
   int64_t tokens() const { return step_ * job_.config.train.batch_tokens; }
+  // Without a budget the initial weights are evaluated and nothing is made.
+  bool trains() const { return TotalSteps(job_.config.train) > 0; }
   TrainOutcome Outcome() const;
   TrainOutcome Stopped() const;
   TrainOutcome Diverged() const;
@@ -126,6 +131,7 @@ class Run {
   Wishes agreed_;  // by the ranks, in the last update
   std::string key_;
   JobData data_;
+  std::vector<TaskEvaluation> tasks_;
   Precision precision_ = Precision::kFloat32;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Model> model_;
@@ -145,6 +151,8 @@ Result<std::unique_ptr<Run>> Run::Create(const TrainerJob& job, const TrainOptio
   GYRE_RETURN_IF_ERROR(run->ChoosePrecision());
   GYRE_RETURN_IF_ERROR(run->CheckRoom());
   GYRE_ASSIGN_OR_RETURN(run->data_, OpenJobData(job, options.home));
+  GYRE_ASSIGN_OR_RETURN(run->tasks_,
+                        TaskEvaluationsOf(job.config, *run->data_.validation.front().dataset));
   tried->rows = run->MicroBatch();
   GYRE_RETURN_IF_ERROR(run->CreateModel());
   run->SayFingerprint();
@@ -197,9 +205,9 @@ Status Run::CreateModel() {
   GYRE_ASSIGN_OR_RETURN(backend_, CreateBackend(options_.backend, options_.threads, precision_));
   GYRE_ASSIGN_OR_RETURN(auto positions,
                         ResolvePositions(config.position, config.model, config.data.context));
-  GYRE_ASSIGN_OR_RETURN(model_, Model::Create(config.model, std::move(positions), backend_.get(),
-                                              micro_batch_, config.data.context, /*training=*/true,
-                                              config.train.recompute == "layers"));
+  GYRE_ASSIGN_OR_RETURN(
+      model_, Model::Create(config.model, std::move(positions), backend_.get(), micro_batch_,
+                            config.data.context, trains(), config.train.recompute == "layers"));
   position_ = &config.position;
   return OkStatus();
 }
@@ -248,6 +256,13 @@ Status Run::StartWeights() {
 Wishes Run::TakeWishes() {
   if (!ranks_.alone()) return std::exchange(agreed_, {});
   return {control_->stop.load(), control_->checkpoint.exchange(false)};
+}
+
+// Within the evaluation at the end.
+Result<bool> Run::ToldToStop() const {
+  double told = control_->stop.load() ? 1 : 0;
+  if (!ranks_.alone()) GYRE_RETURN_IF_ERROR(ranks_.Sum({&told, 1}));
+  return told > 0;
 }
 
 // Over the ranks, in one sum: the losses, and what any of them was asked for.
@@ -350,7 +365,7 @@ Result<bool> Run::TryWrite(bool weights_only) {
 
 // Without room for it training goes on from memory: the next one may find room.
 Status Run::Checkpoint() {
-  if (checkpoint_step_ == step_ || !ranks_.speaks()) return OkStatus();
+  if (checkpoint_step_ == step_ || !ranks_.speaks() || !trains()) return OkStatus();
   GYRE_ASSIGN_OR_RETURN(const bool written, TryWrite(/*weights_only=*/false));
   if (written) checkpoint_step_ = step_;
   return OkStatus();
@@ -358,7 +373,7 @@ Status Run::Checkpoint() {
 
 // However long it takes to find room. False: told to stop meanwhile.
 Result<bool> Run::SaveWeights() {
-  if (!ranks_.speaks()) return true;
+  if (!ranks_.speaks() || !trains()) return true;
   while (true) {
     GYRE_ASSIGN_OR_RETURN(const bool written, TryWrite(/*weights_only=*/true));
     if (written) return true;
@@ -401,6 +416,18 @@ TrainOutcome Run::Diverged() const {
   return outcome;
 }
 
+// False: told to stop meanwhile.
+Result<bool> Run::EvaluateTheEnd() {
+  const PointSink point = [this](const std::string& metric, double value) { Point(metric, value); };
+  StatisticsRecord documents{.step = step_, .tokens = tokens()};
+  GYRE_RETURN_IF_ERROR(EvaluateAtTheEnd(job_.config, micro_batch_, tokens(), data_.validation,
+                                        tasks_, ranks_, backend_.get(), model_.get(), point,
+                                        &documents.document_losses));
+  if (ranks_.speaks()) observer_->OnStatistics(documents);
+  return EvaluateInterventions(job_.config, micro_batch_, tokens(), data_.validation, tasks_,
+                               ranks_, model_.get(), point, [this] { return ToldToStop(); });
+}
+
 Result<TrainOutcome> Run::Train() {
   GYRE_RETURN_IF_ERROR(Start());
   const int64_t steps = TotalSteps(job_.config.train);
@@ -416,12 +443,11 @@ Result<TrainOutcome> Run::Train() {
     if (!update.finite()) return Diverged();
     if (CheckpointsAt(job_.config.train, step_)) GYRE_RETURN_IF_ERROR(Checkpoint());
   }
-  StatisticsRecord documents{.step = step_, .tokens = tokens()};
-  GYRE_RETURN_IF_ERROR(EvaluateAtTheEnd(
-      job_.config, micro_batch_, tokens(), data_.validation, ranks_, backend_.get(), model_.get(),
-      [this](const std::string& metric, double value) { Point(metric, value); },
-      &documents.document_losses));
-  if (ranks_.speaks()) observer_->OnStatistics(documents);
+  GYRE_ASSIGN_OR_RETURN(const bool evaluated, EvaluateTheEnd());
+  if (!evaluated) {
+    GYRE_RETURN_IF_ERROR(Checkpoint());
+    return Stopped();
+  }
   GYRE_ASSIGN_OR_RETURN(const bool saved, SaveWeights());
   return saved ? Outcome() : Stopped();
 }

@@ -84,9 +84,11 @@ struct TrainOptions {
 /// - SET/loss_sample: at the evaluated steps
 /// - train/micro_batch: where the job goes on with half as many rows at a time for want of memory,
 ///   that many
-/// - at the end, from the whole sets: what final_evaluation.h lists
-/// Statistics: at the steps of CollectsAt (schedule.h) what config.statistics names; at the end, in
-/// a record of its own, the losses of documents.
+/// - at the end: what final_evaluation.h and intervention_evaluation.h list
+/// A budget of no tokens evaluates the weights that the job starts from: step 0 and the end at
+/// once, in the memory of forward passes, without a checkpoint. Statistics: at the steps of
+/// CollectsAt (schedule.h) what config.statistics names; at the end, in a record of its own, the
+/// losses of documents.
 ///
 /// A damaged checkpoint is DATA_LOSS, one of another job FAILED_PRECONDITION; a missing data set
 /// NOT_FOUND; out of memory RESOURCE_EXHAUSTED. A full disk is waited out (OnDiskFull).

@@ -112,6 +112,7 @@ void BlockReader::Field_(int field, const std::string& path, const TextPlace& pl
   if (known.scope == FieldScope::kHuggingFace) return HuggingFace(field, path, place, ref, target);
   if (known.kind == FieldKind::kLayers) return Layers(path, place, ref, target);
   if (known.kind == FieldKind::kSwitch) return Switch(path, place, ref, target);
+  if (known.kind == FieldKind::kInterventions) return Interventions(path, place, ref, target);
   std::optional<Json> value = ReadValue(known, path, ref, *corpora_, faults_);
   Setting setting{
       .field = field, .value = value.value_or(Json()), .place = ref.place, .overrides = {}};

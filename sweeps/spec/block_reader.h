@@ -60,6 +60,10 @@ class BlockReader {
   void FinishRope(Target* target);
   void Switch(const std::string& path, const TextPlace& place, const YamlRef& ref, Target* target);
   bool SwitchItem(const std::string& path, const YamlRef& ref, LayerOverride* change, Json* value);
+  void Interventions(const std::string& path, const TextPlace& place, const YamlRef& ref,
+                     Target* target);
+  bool InterventionItem(const std::string& path, const YamlRef& ref, LayerOverride* change,
+                        Json* value);
   void Layers(const std::string& path, const TextPlace& place, const YamlRef& ref, Target* target);
   bool LayerItem(const std::string& path, const YamlRef& ref, LayerOverride* override);
   bool LayerNumbers(const std::string& path, const YamlRef& ref, LayerOverride* override);

@@ -3,6 +3,7 @@
 // How checks of a merged point look at settings and say who is to blame.
 
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,6 +54,14 @@ void ResolvePosition(PointChecks* checks, const ModelConfig& model, PositionConf
 void ResolveSwitches(PointChecks* checks, const PositionConfig& defaults, JobConfig* config,
                      Notes* notes);
 void ResolveTraining(PointChecks* checks, JobConfig* config);
+/// After the training: tasks have distances within its contexts, and names that its validation sets
+/// do not have. `known` is what was found out for other points.
+using RoomChecks = std::map<std::string, Status>;
+void ResolveTasks(PointChecks* checks, RoomChecks* known, JobConfig* config);
+/// After the others: interventions change the encoding that training ends with. `defaults` as they
+/// were for the block.
+void ResolveInterventions(PointChecks* checks, const PositionConfig& defaults, JobConfig* config,
+                          Notes* notes);
 
 /// Sequences computed at once, from the shapes alone: the largest divisor of the batch whose
 /// activations fit 512 MiB.

@@ -5,6 +5,7 @@
 #include "sweeps/spec/point_checks.h"
 #include "sweeps/spec/sources.h"
 #include "trainer/data/dataset.h"
+#include "trainer/data/task_text.h"
 #include "trainer/data/tokenizer_request.h"
 #include "trainer/position/rotation.h"
 
@@ -26,10 +27,15 @@ Json DefaultValidation(const Json& train) {
   DataConfig data;
   data.train = train;
   Json validation = Json::object();
-  for (const auto& [name, request] : RequestsOf(data).validation) {
+  const std::vector<WeightedSource> texts = TrainSourcesOf(train);
+  for (size_t i = 0; const auto& [name, request] : RequestsOf(data).validation) {
     const Json& source = request.source;
     const bool corpus = source.is_string() && source.get<std::string>().starts_with("corpus:");
-    validation[name] = corpus ? Json(source.get<std::string>() + "/validation") : source;
+    // The length of a task's documents is not known here: as it is written.
+    const bool has_task = IsTaskSource(source) || source.is_array();
+    const Json& own = has_task ? texts[i].source : source;
+    validation[name] = corpus ? Json(source.get<std::string>() + "/validation") : own;
+    ++i;
   }
   return validation;
 }
@@ -124,9 +130,11 @@ ResolvedPoint PointResolver::Resolve(const GridPoint& point) {
   ResolveModel(&checks, vocabulary, weights != nullptr, &config.model);
   if (weights != nullptr) CheckModelOf(&checks, config.train.init_from, *weights, config.model);
   ResolveTraining(&checks, &config);
+  ResolveTasks(&checks, &task_rooms_, &config);
   const PositionConfig said_by_weights = config.position;
   ResolvePosition(&checks, config.model, &config.position, notes_);
   ResolveSwitches(&checks, said_by_weights, &config, notes_);
+  ResolveInterventions(&checks, said_by_weights, &config, notes_);
   if (!resolved.faults.empty()) return resolved;
 
   const auto positions_of = [&](const PositionConfig& position, std::vector<LayerPosition>* of) {

@@ -52,6 +52,7 @@ class PointResolver {
   std::map<std::pair<const Setting*, const Setting*>, std::pair<Json, Json>> sources_;
   std::map<std::string, Result<int>> vocabularies_;  // of models, by path
   std::map<std::string, Result<std::optional<InitialWeights>>> weights_;
+  std::map<std::string, Status> task_rooms_;  // of tasks, by what they depend on
 };
 
 }  // namespace gyre

@@ -34,6 +34,7 @@ const int kContext = FieldIndexOrDie("data.context");
 const int kPacking = FieldIndexOrDie("data.packing");
 const int kHoldout = FieldIndexOrDie("data.holdout");
 const int kTokens = FieldIndexOrDie("train.tokens");
+const int kInitFrom = FieldIndexOrDie("train.init_from");
 const int kBatchTokens = FieldIndexOrDie("train.batch_tokens");
 const int kMicroBatch = FieldIndexOrDie("train.micro_batch");
 const int kOptimizer = FieldIndexOrDie("train.optimizer.name");
@@ -131,6 +132,12 @@ void ResolveTraining(PointChecks* checks, JobConfig* config) {
   TrainConfig& train = config->train;
   const int64_t context = data.context;
   train.tokens = checks->Get(kTokens, kDefaultTokens);
+  if (train.tokens == 0 && train.init_from.empty()) {
+    checks->Add({kTokens, kInitFrom},
+                "train.tokens 0 evaluates the weights that a job starts from, "
+                "and train.init_from names none",
+                "for example train: {init_from: FOLDER, tokens: 0}");
+  }
   train.batch_tokens =
       checks->Get(kBatchTokens, std::max(kDefaultBatchTokens / context, int64_t{1}) * context);
   if (train.batch_tokens % context != 0) {
@@ -165,7 +172,8 @@ void ResolveTraining(PointChecks* checks, JobConfig* config) {
   optimizer.weight_decay = checks->Get(kDecay, optimizer.weight_decay);
   optimizer.clip_norm = checks->Get(kClip, optimizer.clip_norm);
   train.schedule.name = checks->Get(kSchedule, train.schedule.name);
-  train.schedule.warmup_tokens = checks->Get(kWarmup, Share(train.tokens, 2));
+  train.schedule.warmup_tokens =
+      checks->Get(kWarmup, std::min(Share(train.tokens, 2), train.tokens));
   train.schedule.final_lr_fraction = checks->Get(kFinalRate, train.schedule.final_lr_fraction);
   if (train.schedule.warmup_tokens > train.tokens) {
     checks->Add({kWarmup, kTokens}, "train.schedule.warmup_tokens " +

@@ -30,13 +30,15 @@ struct Setting {
   Rank rank = Rank::kBase;
   bool usable = true;  // false: faulty and reported; checks that look at it are skipped
   std::vector<LayerOverride>
-      overrides;  // of position.layers, position.switch, position.rope_parameters by layer type
+      overrides;  // of position.layers, position.switch, evaluate.interventions,
+                  // position.rope_parameters by layer type
 };
 
 /// The settings of one layer of the merge, each field once.
 using Settings = std::map<int, const Setting*>;
 
-/// One item of position.layers or position.switch, or of rope_parameters by layer type.
+/// One item of position.layers, position.switch or evaluate.interventions, or of rope_parameters by
+/// layer type.
 struct LayerOverride {
   static constexpr int kLast = -1;
   std::vector<std::pair<int, int>> ranges;  // first and last layer, kLast = the model's last

@@ -5,9 +5,11 @@
 #include "sweeps/spec/nearest.h"
 #include "sweeps/spec/scalar.h"
 #include "sweeps/spec/sweep_spec.h"
+#include "sweeps/spec/task_reader.h"
 #include "sweeps/spec/value_reader.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/json_lines.h"
+#include "trainer/data/task_text.h"
 
 namespace gyre {
 namespace {
@@ -57,6 +59,10 @@ bool CheckText(const std::string& path, const YamlRef& ref, const std::vector<st
     return false;
   }
   if (text->starts_with(kCorpus)) return CheckCorpus(path, *text, ref.place, users, faults);
+  if (text->starts_with(kTaskPrefix)) {
+    return CheckTaskName(path, text->substr(std::string_view(kTaskPrefix).size()), ref.place,
+                         faults);
+  }
   const std::vector<std::string> names = CorpusNames(users);
   if (std::find(names.begin(), names.end(), *text) != names.end()) {
     faults->Add(ref.place, path + ": " + Quoted(*text) + " could be a file or a corpus",
@@ -104,6 +110,7 @@ std::optional<Json> ReadOne(const std::string& path, const YamlRef& ref,
                             const std::vector<std::string>& users, Faults* faults) {
   if (ref.node->IsMapping()) {
     const auto& entries = ref.node->entries;
+    if (ref.node->Find("task") != nullptr) return ReadTaskSource(path, ref, faults);
     const bool weighted = std::any_of(entries.begin(), entries.end(), [](const YamlEntry& entry) {
       return entry.key == "source" || entry.key == "weight";
     });

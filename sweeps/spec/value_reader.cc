@@ -5,6 +5,7 @@
 #include "sweeps/spec/nearest.h"
 #include "sweeps/spec/scalar.h"
 #include "sweeps/spec/sources.h"
+#include "sweeps/spec/task_reader.h"
 
 namespace gyre {
 namespace {
@@ -61,6 +62,9 @@ class ValueReader {
       case FieldKind::kLengths:
       case FieldKind::kEdges:
         return ReadAscending(ref);
+      case FieldKind::kTasks:
+        return ReadTasks(path_, ref, faults_);
+      case FieldKind::kInterventions:
       case FieldKind::kLayers:
       case FieldKind::kSwitch:
       case FieldKind::kRope:

@@ -377,10 +377,10 @@ constexpr Field kFields[] = {
     {.path = "data.train",
      .kind = kSource,
      .default_text = "required",
-     .meaning =
-         "corpus:NAME, a file, a folder, a glob, {path, field or template} for JSON lines, or "
-         "a list of them; or a list of {source, weight}: several texts, each with its share of "
-         "the rows. Paths are relative to the sweep's file"},
+     .meaning = "corpus:NAME, a file, a folder, a glob, {path, field or template} for JSON lines, "
+                "task:NAME or {task: NAME, ...} for a made-up text, or a list of them; or a list "
+                "of {source, weight}: several texts, each with its share of "
+                "the rows. Paths are relative to the sweep's file"},
     {.path = "data.validation",
      .kind = kSources,
      .default_text = "the held-out part of train",
@@ -415,8 +415,8 @@ constexpr Field kFields[] = {
     {.path = "train.tokens",
      .kind = kCount,
      .default_text = "20M",
-     .meaning = "The budget in tokens",
-     .low = 1,
+     .meaning = "The budget in tokens; 0: the weights of init_from are evaluated as they are",
+     .low = 0,
      .high = kMaxTokens},
     {.path = "train.batch_tokens",
      .kind = kCount,
@@ -543,6 +543,21 @@ constexpr Field kFields[] = {
      .meaning = "Edges of buckets of documents by their tokens: loss by document length in the end",
      .low = 0,
      .high = 1 << 30},
+    {.path = "evaluate.interventions",
+     .kind = kInterventions,
+     .default_text = "null",
+     .meaning =
+         "Changes of the trained model whose loss is taken in the end: a list of {zero: PAIRS}, "
+         "{freeze: PAIRS}, {theta: ...} or {position: {...}}, each also with layers, each_layer "
+         "and "
+         "name. PAIRS is lowest 25%, highest 25%, [a, b], or {bands: n}"},
+    {.path = "evaluate.tasks",
+     .kind = kTasks,
+     .default_text = "null",
+     .meaning =
+         "Made-up tasks whose accuracy is taken in the end: a list of induction, recall, "
+         "passkey, copy, self, previous, or of {task: NAME, ...} with distances, rows, keys, "
+         "offset and name"},
     {.path = "statistics.every",
      .kind = kCount,
      .default_text = "25% of train.tokens",

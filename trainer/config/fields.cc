@@ -138,7 +138,10 @@ std::string DescribeType(const Field& field) {
     case FieldKind::kTokenizer:
       return "a tokenizer";
     case FieldKind::kLayers:
+    case FieldKind::kInterventions:
       return "a list of mappings";
+    case FieldKind::kTasks:
+      return "a list of tasks";
     case FieldKind::kFlags:
       return "a list of 0 and 1, one a layer";
     case FieldKind::kLayerTypes:

@@ -13,31 +13,33 @@
 namespace gyre {
 
 enum class FieldKind {
-  kCount,        // whole number
-  kCountOrAuto,  // whole number or "auto"
-  kNumber,       // finite number
-  kShare,        // number or percentage
-  kBoolean,      // true or false
-  kChoice,       // one of `choices`
-  kChoices,      // list of them, each once; may be empty
-  kName,         // a name that files and tables carry
-  kText,         // free text
-  kTime,         // 90s, 10m, 2h
-  kSize,         // 4GiB
-  kBetas,        // two numbers
-  kBand,         // two whole numbers [a, b)
-  kSource,       // corpus, path, glob, or a list of them
-  kSources,      // mapping from a name to a source
-  kLengths,      // ascending list of whole numbers
-  kEdges,        // the same, from 0 on
-  kWeights,      // a folder, or checkpoint:JOB
-  kSwitch,       // {at, to}, or a list of them
-  kTokenizer,    // "bytes"; a path or a mapping later
-  kLayers,       // list of per-layer overrides
-  kFlags,        // list of 0 and 1, one a layer
-  kLayerTypes,   // list of Hugging Face's layer type names, one a layer
-  kRope,         // Hugging Face's rope_parameters or rope_scaling
-  kAny,          // a form that is only described in `meaning`
+  kCount,          // whole number
+  kCountOrAuto,    // whole number or "auto"
+  kNumber,         // finite number
+  kShare,          // number or percentage
+  kBoolean,        // true or false
+  kChoice,         // one of `choices`
+  kChoices,        // list of them, each once; may be empty
+  kName,           // a name that files and tables carry
+  kText,           // free text
+  kTime,           // 90s, 10m, 2h
+  kSize,           // 4GiB
+  kBetas,          // two numbers
+  kBand,           // two whole numbers [a, b)
+  kSource,         // corpus, path, glob, or a list of them
+  kSources,        // mapping from a name to a source
+  kLengths,        // ascending list of whole numbers
+  kEdges,          // the same, from 0 on
+  kWeights,        // a folder, or checkpoint:JOB
+  kSwitch,         // {at, to}, or a list of them
+  kTokenizer,      // "bytes"; a path or a mapping later
+  kInterventions,  // list of {zero, freeze, theta or position, ...}
+  kTasks,          // list of names, or of {task, ...}
+  kLayers,         // list of per-layer overrides
+  kFlags,          // list of 0 and 1, one a layer
+  kLayerTypes,     // list of Hugging Face's layer type names, one a layer
+  kRope,           // Hugging Face's rope_parameters or rope_scaling
+  kAny,            // a form that is only described in `meaning`
 };
 
 enum class FieldScope {

@@ -155,30 +155,76 @@ void Layers(Reader& reader, PositionConfig& position) {
   }
 }
 
-// `switch` is a list of {"at": tokens, "to": {a position block}}, and not there without one.
-void Switches(Writer& writer, PositionConfig& position) {
-  if (position.switches.empty()) return;
+// A list of structs, not there without any.
+template <typename T>
+void List(Writer& writer, const char* key, std::vector<T>& values) {
+  if (values.empty()) return;
   Json list = Json::array();
-  for (PositionSwitch& change : position.switches) {
+  for (T& value : values) {
     Writer item;
-    item.Field("at", change.at);
-    item.Field("to", change.to);
+    Fields(item, value);
     list.push_back(item.Take());
   }
-  writer.Put("switch", std::move(list));
+  writer.Put(key, std::move(list));
 }
-void Switches(Reader& reader, PositionConfig& position) {
-  position.switches.clear();
-  const Json* list = reader.TakeOptional("switch");
+template <typename T>
+void List(Reader& reader, const char* key, std::vector<T>& values) {
+  values.clear();
+  const Json* list = reader.TakeOptional(key);
   if (list == nullptr) return;
-  if (!list->is_array()) return reader.Fail(reader.PathOf("switch") + " must be a list");
+  if (!list->is_array()) return reader.Fail(reader.PathOf(key) + " must be a list");
   for (size_t i = 0; i < list->size(); ++i) {
-    Reader item((*list)[i], reader.PathOf("switch[" + std::to_string(i) + "]"));
-    PositionSwitch& change = position.switches.emplace_back();
-    item.Field("at", change.at);
-    item.Field("to", change.to);
+    Reader item((*list)[i], reader.PathOf(key) + "[" + std::to_string(i) + "]");
+    Fields(item, values.emplace_back());
     if (Status status = item.Finish(); !status.ok()) return reader.Keep(std::move(status));
   }
+}
+
+template <typename T>
+void Fields(T& archive, PositionSwitch& change) {
+  archive.Field("at", change.at);
+  archive.Field("to", change.to);
+}
+
+// An intervention has one of "zero": [a, b], "freeze": [a, b] and "position": {a position block}.
+void What(Writer& writer, Intervention& intervention) {
+  if (intervention.kind == kPosition) return writer.Field(kPosition, intervention.position);
+  writer.Put(intervention.kind.c_str(), Json{intervention.pairs.first, intervention.pairs.second});
+}
+void What(Reader& reader, Intervention& intervention) {
+  for (const char* kind : {kZero, kFreeze, kPosition}) {
+    const Json* what = reader.TakeOptional(kind);
+    if (what == nullptr) continue;
+    if (!intervention.kind.empty()) {
+      return reader.Fail(reader.PathOf(kind) + " excludes " + intervention.kind);
+    }
+    intervention.kind = kind;
+    if (intervention.kind == kPosition) {
+      reader.Field(kPosition, intervention.position);
+    } else if (!what->is_array() || what->size() != 2 ||
+               !Reader::Integer((*what)[0], &intervention.pairs.first) ||
+               !Reader::Integer((*what)[1], &intervention.pairs.second)) {
+      return reader.Fail(reader.PathOf(kind) + " must be two whole numbers");
+    }
+  }
+  if (intervention.kind.empty()) reader.Fail(reader.PathOf("name") + " names no change");
+}
+
+template <typename T>
+void Fields(T& archive, Intervention& intervention) {
+  archive.Field("name", intervention.name);
+  What(archive, intervention);
+  archive.OptionalField("layers", intervention.layers);
+}
+
+template <typename T>
+void Fields(T& archive, TaskConfig& task) {
+  archive.Field("name", task.name);
+  archive.Field("task", task.task);
+  archive.OptionalField("distances", task.distances);
+  archive.Field("rows", task.rows);
+  archive.OptionalField("keys", task.keys);
+  archive.OptionalField("offset", task.offset);
 }
 
 template <typename T>
@@ -225,7 +271,7 @@ template <typename T>
 void Fields(T& archive, PositionConfig& position) {
   Fields(archive, position.common);
   Layers(archive, position);
-  Switches(archive, position);
+  List(archive, "switch", position.switches);
 }
 
 template <typename T>
@@ -275,6 +321,8 @@ void Fields(T& archive, EvaluateConfig& evaluate) {
   archive.OptionalField("contexts", evaluate.contexts);
   archive.OptionalField("positions", evaluate.positions);
   archive.OptionalField("document_lengths", evaluate.document_lengths);
+  List(archive, "interventions", evaluate.interventions);
+  List(archive, "tasks", evaluate.tasks);
 }
 
 void Statistics(Writer& writer, StatisticsConfig& statistics) {

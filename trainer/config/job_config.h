@@ -124,13 +124,40 @@ struct TrainConfig {
   std::string init_from;
 };
 
-/// The lists belong to the evaluation at the end; each ascends, and is mostly empty.
+/// What the kinds of interventions are called, in JSON and at the beginning of their names.
+inline constexpr char kZero[] = "zero";
+inline constexpr char kFreeze[] = "freeze";
+inline constexpr char kPosition[] = "position";
+
+/// A change of a model that is made for the evaluation at the end and undone after it
+/// (config/intervention.h).
+struct Intervention {
+  std::string name;                 // what its metrics are called by: "zero-24-32", "nope-layer-3"
+  std::string kind;                 // kZero | kFreeze | kPosition
+  std::vector<int> layers;          // it changes, ascending; empty: all
+  std::pair<int, int> pairs{0, 0};  // of zero and freeze: [a, b), 0 the fastest
+  PositionConfig position;          // of position: what stands in place of the model's own
+};
+
+/// A made-up text with known answers (data/task.h); not all parameters are of every task.
+struct TaskConfig {
+  std::string name;            // what its metrics are called by
+  std::string task;            // passkey | recall | induction | copy | self | previous
+  std::vector<int> distances;  // edges of buckets, ascending; the last bucket has no end
+  int rows = 0;                // made up for each bucket and context
+  int keys = 0;                // recall: pairs of a key and a value
+  int offset = 0;              // copy: tokens back
+};
+
+/// The lists belong to the evaluation at the end, and are mostly empty; those of numbers ascend.
 struct EvaluateConfig {
   int64_t every = 0;                  // tokens
   int64_t tokens = 0;                 // of each validation set, on the way
   std::vector<int> contexts;          // lengths to evaluate at
   std::vector<int> positions;         // edges of buckets of places in a window; the first is 0
   std::vector<int> document_lengths;  // edges of buckets of documents' tokens; the first is 0
+  std::vector<Intervention> interventions;
+  std::vector<TaskConfig> tasks;
 };
 
 /// What `collect` may name.

@@ -92,6 +92,10 @@ class Reader {
     value = usual;
     if (json_.is_object() && json_.contains(key)) Field(key, value);
   }
+  void OptionalField(const char* key, int& value) {
+    value = 0;
+    if (json_.is_object() && json_.contains(key)) Field(key, value);
+  }
   void OptionalField(const char* key, std::vector<int>& values) {
     values.clear();
     const Json* list = TakeOptional(key);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "trainer/data/dataset.h"
+#include "trainer/data/task_text.h"
 
 namespace gyre {
 namespace {
@@ -24,6 +25,12 @@ DatasetRequest WithSource(const DataConfig& data, const Json& source, const std:
   request.part = part;
   request.tokenizer = data.tokenizer.is_null() ? Json("bytes") : data.tokenizer;
   request.holdout = data.holdout;
+  if (request.source.is_array()) {
+    for (Json& item : request.source) {
+      if (IsTaskSource(item)) item = WithTaskLength(item, data.context);
+    }
+  }
+  if (IsTaskSource(request.source)) request.source = WithTaskLength(request.source, data.context);
   if (!request.source.is_string()) return request;
   const std::string text = request.source.get<std::string>();
   for (const std::string_view named : {"train", "validation", "all"}) {
@@ -115,6 +122,7 @@ Result<DatasetInfo> DatasetInfoFromJson(const Json& json) {
 }
 
 std::string DefaultValidationName(const Json& train) {
+  if (IsTaskSource(train)) return MetricName(WithTaskLength(train, 0)["task"]) + "-text";
   if (train.is_object() && train.contains("path")) return DefaultValidationName(train["path"]);
   if (!train.is_string()) return "validation";
   const std::string text = train.get<std::string>();
@@ -156,7 +164,8 @@ std::vector<WeightedSource> TrainSourcesOf(const Json& train) {
 Json WithPaths(const Json& source, const std::function<std::string(const std::string&)>& change) {
   if (source.is_string()) {
     const std::string text = source.get<std::string>();
-    return text.starts_with("corpus:") ? source : Json(change(text));
+    const bool named = text.starts_with("corpus:") || text.starts_with(kTaskPrefix);
+    return named ? source : Json(change(text));
   }
   Json changed = source;
   if (source.is_array()) {

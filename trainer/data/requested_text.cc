@@ -8,6 +8,7 @@ namespace gyre {
 namespace {
 
 constexpr char kRecipes[] = "recipes 1";  // raise when a built-in corpus would be cut otherwise
+constexpr char kTaskRules[] = "tasks 1";  // raise when a task would be written otherwise
 
 Result<SourcePath> PathOf(const Json& item) {
   SourcePath source;
@@ -34,6 +35,17 @@ class Resolving {
   explicit Resolving(const std::filesystem::path& home) : home_(home) {}
 
   Status Add(const Json& item) {
+    if (IsTaskSource(item)) {
+      GYRE_ASSIGN_OR_RETURN(const TaskText task, TaskTextFromJson(item));
+      if (task.length == 0) {
+        return InvalidArgument("the task " + task.task.name +
+                               " needs the length of its documents, e.g. {task: " + task.task.name +
+                               ", length: 512}");
+      }
+      text_.tasks.push_back(task);
+      AddLicense("made up by Gyre");
+      return OkStatus();
+    }
     if (item.is_object()) {
       GYRE_ASSIGN_OR_RETURN(SourcePath path, PathOf(item));
       paths_.push_back(std::move(path));
@@ -53,6 +65,7 @@ class Resolving {
   }
 
   Result<RequestedText> Finish(const TokenizerRequest& tokenizer) {
+    text_.tokenizer = tokenizer;
     const bool ids = tokenizer.kind == TokenizerKind::kIds;
     if (!paths_.empty()) {
       GYRE_ASSIGN_OR_RETURN(text_.files, ListSourceFiles(paths_));
@@ -75,6 +88,9 @@ class Resolving {
     }
     if (!text_.corpora.empty()) {
       text_.stamp += std::string(text_.stamp.empty() ? "" : ", ") + kRecipes;
+    }
+    if (!text_.tasks.empty()) {
+      text_.stamp += std::string(text_.stamp.empty() ? "" : ", ") + kTaskRules;
     }
     return std::move(text_);
   }
@@ -120,6 +136,8 @@ Result<RequestedText> ResolveText(const std::filesystem::path& home, const Json&
   text.name = source.is_string() ? source.get<std::string>()
               : source.is_object() && source.contains("path") && source["path"].is_string()
                   ? source["path"].get<std::string>()
+              : IsTaskSource(source) && !text.tasks.empty()
+                  ? kTaskPrefix + text.tasks.front().task.name
                   : JsonText(source);
   if (text.name.starts_with("corpus:")) text.name.erase(0, 7);
   while (text.name.size() > 1 && text.name.ends_with('/')) text.name.pop_back();

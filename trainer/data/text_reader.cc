@@ -136,6 +136,13 @@ Status TextReader::Read(const std::string& what, PartSink* sink) {
     GYRE_RETURN_IF_ERROR(AddCorpus(corpus.train, false, sink));
     GYRE_RETURN_IF_ERROR(AddCorpus(corpus.validation, true, sink));
   }
+  for (const TaskText& task : text_->tasks) {
+    GYRE_RETURN_IF_ERROR(WriteTaskText(task, text_->tokenizer,
+                                       [sink](bool held_out, std::string_view text) -> Status {
+                                         GYRE_RETURN_IF_ERROR(sink->Add(held_out, text));
+                                         return sink->End(held_out);
+                                       }));
+  }
   return text_->files.empty() ? OkStatus() : ReadFiles(what, sink);
 }
 

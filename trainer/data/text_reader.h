@@ -39,7 +39,8 @@ class TextReader {
   static Result<TextReader> Create(const RequestedText* text, double holdout,
                                    Preparation* preparation);
 
-  /// INVALID_ARGUMENT: a file that is named itself is empty, or all are; else as ReadDocuments().
+  /// INVALID_ARGUMENT: a file that is named itself is empty, or all are; else as ReadDocuments()
+  /// and WriteTaskText() have it.
   Status Read(const std::string& what, PartSink* sink);
 
  private:

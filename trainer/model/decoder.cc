@@ -125,6 +125,12 @@ Status Decoder::SetPositions(const std::vector<LayerPosition>& positions) {
 
 void Decoder::ForwardEmbedding() const { backend_->EmbeddingForward(EmbeddingOp()); }
 
+void Decoder::Forward() const {
+  ForwardEmbedding();
+  for (size_t l = 0; l < layers_.size(); ++l) ForwardLayer(OpsOf(l, activations_.shared));
+  backend_->NormForward(FinalNormOp());
+}
+
 void Decoder::ForwardLayer(const LayerOps& ops) const {
   backend_->NormQkvForward(ops.qkv);
   backend_->AttentionForward(ops.attention);
@@ -188,9 +194,7 @@ Status Decoder::Evaluate(const Batch& batch, std::span<float> nll) {
                            std::to_string(batch.tokens.size()) + " tokens");
   }
   Upload(batch);
-  ForwardEmbedding();
-  for (size_t l = 0; l < layers_.size(); ++l) ForwardLayer(OpsOf(l, activations_.shared));
-  backend_->NormForward(FinalNormOp());
+  Forward();
   backend_->LinearCrossEntropyForward(LossOp());
   const std::span<double> values(host_nll_.data(), nll.size());
   GYRE_RETURN_IF_ERROR(ToStatus(backend_->Read(activations_.nll, values)));
@@ -200,11 +204,7 @@ Status Decoder::Evaluate(const Batch& batch, std::span<float> nll) {
 
 Result<ForwardTrace> Decoder::Trace(const Batch& batch, std::span<const int> places) {
   GYRE_RETURN_IF_ERROR(CheckBatch(batch));
-  for (const int place : places) {
-    if (place < 0 || static_cast<size_t>(place) >= batch.tokens.size()) {
-      return InvalidArgument("no place " + std::to_string(place) + " in the batch");
-    }
-  }
+  GYRE_RETURN_IF_ERROR(CheckPlaces(batch, places));
   Upload(batch);
   const int64_t count = int64_t{rows_} * length_ * config_.hidden_size;
   ForwardTrace trace;

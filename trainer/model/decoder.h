@@ -30,6 +30,7 @@ class Decoder : public Model {
   Result<double> ForwardBackward(const Batch& batch) override;
   Status SumGradients(Communicator& ranks) override;
   Status Evaluate(const Batch& batch, std::span<float> nll) override;
+  Result<std::vector<Prediction>> Predict(const Batch& batch, std::span<const int> places) override;
   Result<ForwardTrace> Trace(const Batch& batch, std::span<const int> places) override;
   Status CollectAttention(const Batch& batch, std::span<const int32_t> lengths,
                           std::vector<AttentionSums>* sums) override;
@@ -87,6 +88,9 @@ class Decoder : public Model {
   // Through all layers as far as their attention, and `look` at each.
   Status ForwardAttention(const std::function<Status(size_t, const Attention&)>& look) const;
 
+  Status CheckPlaces(const Batch& batch, std::span<const int> places) const;
+  // From the batch at hand to final_normed.
+  void Forward() const;
   void ForwardEmbedding() const;
   void ForwardLayer(const LayerOps& ops) const;
   void BackwardLayer(size_t layer) const;

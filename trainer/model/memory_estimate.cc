@@ -109,10 +109,16 @@ int64_t EvaluationBytes(const JobConfig& config, int64_t tokens, const Workspace
 MemoryEstimate EstimateBuffers(const JobConfig& config, const Workspace& workspace) {
   const int64_t tokens = MicroBatch(config) * config.data.context;
   MemoryEstimate estimate;
-  estimate.weights = estimate.gradients = ParameterCount(config.model) * kFloat;
-  estimate.optimizer = 2 * estimate.weights;
-  estimate.activations = ActivationBytes(
-      config, tokens, config.train.recompute == "layers" ? Kept::kInputs : Kept::kEverything);
+  estimate.weights = ParameterCount(config.model) * kFloat;
+  const bool trains = TotalSteps(config.train) > 0;
+  if (trains) {
+    estimate.gradients = estimate.weights;
+    estimate.optimizer = 2 * estimate.weights;
+  }
+  const Kept kept = !trains                              ? Kept::kNothing
+                    : config.train.recompute == "layers" ? Kept::kInputs
+                                                         : Kept::kEverything;
+  estimate.activations = ActivationBytes(config, tokens, kept);
   estimate.evaluation = EvaluationBytes(config, tokens, workspace);
   estimate.program = workspace(config.data.context, tokens) +
                      TableBytes(config.model, config.data.context, tokens);

@@ -37,6 +37,12 @@ struct ForwardTrace {
   std::vector<std::vector<float>> logits;  // (V) for each place asked for
 };
 
+/// What a model says of one place.
+struct Prediction {
+  double nll = 0;      // of its target
+  bool right = false;  // whether the target is the most likely token, the first of equals
+};
+
 enum class TensorKind { kWeight, kGradient, kFirstMoment, kSecondMoment };
 
 class Model {
@@ -74,6 +80,9 @@ class Model {
   virtual Status SumGradients(Communicator& ranks) = 0;
   /// Forward only: nll of every place (B, T), 0 where ignored.
   virtual Status Evaluate(const Batch& batch, std::span<float> nll) = 0;
+  /// Forward only: of each of `places`, each b * T + t of a token with a target, ascending.
+  virtual Result<std::vector<Prediction>> Predict(const Batch& batch,
+                                                  std::span<const int> places) = 0;
   /// Forward only, looking inside; logits at `places`, each b * T + t.
   virtual Result<ForwardTrace> Trace(const Batch& batch, std::span<const int> places) = 0;
   /// Forward only: adds to `sums`, one a layer, what the heads did with the first lengths[row]
