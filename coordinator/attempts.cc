@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "coordinator/coordinator.h"
+#include "coordinator/devices.h"
 
 namespace gyre {
 namespace {
@@ -124,8 +125,12 @@ Result<bool> Coordinator::IsRepeated(const FinishAttemptCall& call) {
 
 Result<ObsoleteObjects> Coordinator::FinishAttempt(const FinishAttemptCall& call,
                                                    const Moment& at) {
-  GYRE_ASSIGN_OR_RETURN(const bool repeated, IsRepeated(call));
-  if (repeated) return ObsoleteObjects{};
+  const JobEntry* known = state_.FindJob(call.attempt.job);
+  if (known == nullptr || known->live == nullptr ||
+      known->live->record.number != call.attempt.number) {
+    GYRE_ASSIGN_OR_RETURN(const bool repeated, IsRepeated(call));
+    if (repeated) return ObsoleteObjects{};
+  }
   GYRE_ASSIGN_OR_RETURN(JobEntry * job, Fenced(call.attempt, "FinishAttempt", at));
   LiveAttempt& live = *job->live;
   GYRE_RETURN_IF_ERROR(CheckSequence(live, call.last_sequence));
@@ -152,6 +157,31 @@ Result<ObsoleteObjects> Coordinator::FinishAttempt(const FinishAttemptCall& call
       *job, {.step = StepOf(call.outcome), .code = call.error_code, .error = call.error}, at));
   if (!succeeded) return obsolete;
   return store_->KeepOnlyWeights(call.attempt.job);
+}
+
+// The place is exactly what the attempt had, so it takes nothing from what the worker offers beside
+// it; who gets it is the scheduler's to say.
+Result<ObsoleteObjects> Coordinator::FinishAttempt(const FinishAttemptCall& call, int64_t offer,
+                                                   LeaseAnswer answer, const Moment& at) {
+  const JobEntry* job = state_.FindJob(call.attempt.job);
+  const LiveAttempt* live = job == nullptr ? nullptr : job->live.get();
+  const bool offers = call.wants_next && live != nullptr && !IsGpu(live->record.device);
+  AcquireCall place{.incarnation = call.attempt.incarnation};
+  if (offers) {
+    const Resources& needs = state_.FindSweep(job->record.sweep_id)->record.resources;
+    place.slots = 1;
+    place.cpus = needs.cpus;
+    place.memory_bytes = std::max<int64_t>(needs.memory_bytes, 1);  // 0 would be any
+    place.device = live->record.device;
+  }
+  GYRE_ASSIGN_OR_RETURN(ObsoleteObjects obsolete, FinishAttempt(call, at));
+  if (!offers) return obsolete;
+  GYRE_ASSIGN_OR_RETURN(const WorkerEntry* worker, KnownWorker(call.attempt.incarnation));
+  offers_[offer] = {.worker = worker->record.id,
+                    .call = std::move(place),
+                    .answer = std::move(answer),
+                    .ends_at = at.now};
+  return obsolete;
 }
 
 }  // namespace gyre

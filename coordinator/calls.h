@@ -138,6 +138,7 @@ struct FinishAttemptCall {
   int64_t peak_memory_bytes = 0;
   double tokens_per_second = 0;
   std::string fingerprint;
+  bool wants_next = false;  // another job in its place
 };
 
 // From people.

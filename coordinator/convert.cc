@@ -191,6 +191,7 @@ Result<FinishAttemptCall> FromProto(const v1::FinishAttemptRequest& request) {
   call.peak_memory_bytes = request.peak_memory_bytes();
   call.tokens_per_second = request.tokens_per_second();
   call.fingerprint = request.fingerprint();
+  call.wants_next = request.wants_next();
   return call;
 }
 

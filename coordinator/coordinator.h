@@ -94,6 +94,10 @@ class Coordinator {
   Result<int64_t> ReportPoints(const ReportPointsCall& call, const Moment& at);
   Result<ObsoleteObjects> ReportCheckpoint(const ReportCheckpointCall& call, const Moment& at);
   Result<ObsoleteObjects> FinishAttempt(const FinishAttemptCall& call, const Moment& at);
+  /// The same, and where the call wants it and the attempt ends by it, offers its place as Acquire
+  /// does, without a wait: `answer` comes before the call's own, or not at all.
+  Result<ObsoleteObjects> FinishAttempt(const FinishAttemptCall& call, int64_t offer,
+                                        LeaseAnswer answer, const Moment& at);
   /// Of an attempt that a call was refused for with FAILED_PRECONDITION.
   Superseded WhySuperseded(const AttemptRef& attempt);
 

@@ -257,8 +257,10 @@ Status Coordinator::GrantJob(int64_t offer_id, int64_t job_id, const Moment& at)
   const WorkerEntry& worker = *state_.FindWorker(offer.worker);
   const SweepRecord& sweep = state_.FindSweep(job.record.sweep_id)->record;
   GYRE_ASSIGN_OR_RETURN(const LeaseDetails details, store_->DetailsOf(job_id));
-  GYRE_ASSIGN_OR_RETURN(const std::optional<CheckpointRecord> checkpoint,
-                        store_->LatestCheckpoint(job_id));
+  std::optional<CheckpointRecord> checkpoint;
+  if (job.record.attempt > 0) {
+    GYRE_ASSIGN_OR_RETURN(checkpoint, store_->LatestCheckpoint(job_id));
+  }
 
   auto live = std::make_unique<LiveAttempt>();
   AttemptRecord& attempt = live->record;
@@ -279,9 +281,14 @@ Status Coordinator::GrantJob(int64_t offer_id, int64_t job_id, const Moment& at)
 
   GYRE_RETURN_IF_ERROR(MoveJob(job, JobStep::kLease, "", Millis(0), at));
   GYRE_RETURN_IF_ERROR(store_->Insert(attempt));
-  Json config = Json::parse(details.config, nullptr, false);
-  const int rows = SmallerMicroBatch(MicroBatchOf(config), job.record.memory_failures);
-  if (rows > 0) config["train"]["micro_batch"] = rows;
+  std::string config = details.config;
+  int rows = 0;
+  if (job.record.memory_failures > 0) {
+    Json smaller = Json::parse(details.config, nullptr, false);
+    rows = SmallerMicroBatch(MicroBatchOf(smaller), job.record.memory_failures);
+    if (rows > 0) smaller["train"]["micro_batch"] = rows;
+    if (rows > 0) config = smaller.dump();
+  }
   Json about = {{"worker", worker.record.name}};
   if (rows > 0) about["micro_batch"] = rows;
   if (checkpoint) about["resumed_from_step"] = checkpoint->step;
@@ -292,19 +299,18 @@ Status Coordinator::GrantJob(int64_t offer_id, int64_t job_id, const Moment& at)
                              .details = std::move(about)},
                             at));
 
-  const Json trainer_job = {
-      {"config", std::move(config)},
-      {"seed", job.record.seed},
-      {"key", details.key},
-      {"datasets",
-       {{"train", TrainTextsJson(details.train_dataset)},
-        {"validation", Json::parse(details.validation_datasets, nullptr, false)}}},
-      {"initial_weights", details.initial_weights}};
+  // The database holds most of it as text already.
+  const std::string trainer_job =
+      "{\"config\":" + config +
+      ",\"datasets\":{\"train\":" + TrainTextsJson(details.train_dataset).dump() +
+      ",\"validation\":" + details.validation_datasets +
+      "},\"initial_weights\":" + Json(details.initial_weights).dump() +
+      ",\"key\":" + Json(details.key).dump() + ",\"seed\":" + std::to_string(job.record.seed) + "}";
   offer.lease = LeaseReply{.job_id = job_id,
                            .attempt = attempt.number,
                            .sweep = details.sweep,
                            .variant = details.variant,
-                           .job = trainer_job.dump(),
+                           .job = trainer_job,
                            .checkpoint_hash = checkpoint ? checkpoint->hash : "",
                            .checkpoint_step = checkpoint ? checkpoint->step : 0,
                            .cpus = sweep.resources.cpus,

@@ -238,9 +238,15 @@ grpc::ServerUnaryReactor* WorkerServiceAdapter::FinishAttempt(
     reactor->Finish(ToGrpcStatus(call.status()));
     return reactor;
   }
+  // Comes before the answer, from the same thread.
+  const auto next = [response](const std::optional<LeaseReply>& lease) {
+    if (lease) ToProto(*lease, response->mutable_next());
+  };
   AnswerAttempt<ObsoleteObjects>(
       reactor, loop_, coordinator_, call->attempt, /*bytes=*/0,
-      [this, call = *call](const Moment& at) { return coordinator_.FinishAttempt(call, at); },
+      [this, call = *call, offer = next_offer_++, next](const Moment& at) {
+        return coordinator_.FinishAttempt(call, offer, next, at);
+      },
       [this, response](const ObsoleteObjects& obsolete) {
         response->mutable_obsolete()->Add(obsolete.begin(), obsolete.end());
         objects_.Delete(obsolete);

@@ -73,6 +73,10 @@ class Agent : public Worker, public LeaseHolder {
       const MutexLock lock(mutex_);
       changed_.NotifyAll();
     };
+    slot.may_go_on = [this] {
+      const MutexLock lock(mutex_);
+      return !stopping_ && !files_.room().full();
+    };
     slot.on_unregistered = [this] { keeper_->RegisterAgain(); };
     slot.on_lost_gpu = [this] {
       const MutexLock lock(mutex_);
@@ -121,6 +125,7 @@ class Agent : public Worker, public LeaseHolder {
   Mutex mutex_;
   Condition changed_;  // a slot became free, or abandoned_
   bool abandoned_ GYRE_GUARDED_BY(mutex_) = false;
+  bool stopping_ GYRE_GUARDED_BY(mutex_) = false;  // no job is taken any more
   bool gpu_lost_ GYRE_GUARDED_BY(mutex_) = false;  // what there is has to be looked for again
   std::string gone_ GYRE_GUARDED_BY(mutex_);       // which GPUs are not there any more, for people
   std::unique_ptr<LeftReports> left_;
@@ -252,6 +257,10 @@ void Agent::AcquireLeases(std::stop_token stop) {
 
 void Agent::Shutdown(Millis deadline) {
   if (!acquirer_.joinable()) return;
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+  }
   acquirer_.request_stop();
   acquirer_.join();
   for (const auto& slot : slots_) slot->StopAttempt();

@@ -154,15 +154,17 @@ class GrpcCoordinatorClient : public CoordinatorClient {
     return std::vector<std::string>(response.obsolete().begin(), response.obsolete().end());
   }
 
-  Result<std::vector<std::string>> FinishAttempt(const AttemptEnd& end,
-                                                 std::stop_token stop) override {
+  Result<Finished> FinishAttempt(const AttemptEnd& end, std::stop_token stop) override {
     v1::FinishAttemptRequest request;
     ToProto(end, &request);
     request.set_incarnation(incarnation_);
     v1::FinishAttemptResponse response;
     GYRE_RETURN_IF_ERROR(CallAbout(end.attempt, &v1::WorkerService::Stub::FinishAttempt, request,
                                    &response, kDeadline, stop));
-    return std::vector<std::string>(response.obsolete().begin(), response.obsolete().end());
+    Finished finished;
+    finished.obsolete.assign(response.obsolete().begin(), response.obsolete().end());
+    if (response.has_next()) finished.next = LeaseOf(response.next());
+    return finished;
   }
 
   Status AppendLog(const LogChunk& chunk, std::stop_token stop) override {

@@ -143,6 +143,12 @@ struct AttemptEnd {
   int64_t peak_memory_bytes = 0;
   double tokens_per_second = 0;
   std::string fingerprint;
+  bool wants_next = false;  // another job in its place; not kept on disk
+};
+/// The answer to an end that is taken.
+struct Finished {
+  std::vector<std::string> obsolete;  // hashes of objects that nothing refers to any more
+  std::optional<Lease> next;          // the job in its place
 };
 
 /// What a trainer wrote to its log: `bytes` from `offset` of the attempt's stream on.
@@ -170,8 +176,7 @@ class CoordinatorClient {
   /// hold this one.
   virtual Result<std::vector<std::string>> ReportCheckpoint(const CheckpointReport& report,
                                                             std::stop_token stop) = 0;
-  virtual Result<std::vector<std::string>> FinishAttempt(const AttemptEnd& end,
-                                                         std::stop_token stop) = 0;
+  virtual Result<Finished> FinishAttempt(const AttemptEnd& end, std::stop_token stop) = 0;
   virtual Status AppendLog(const LogChunk& chunk, std::stop_token stop) = 0;
 };
 

@@ -61,6 +61,10 @@ std::string Slot::Problem() const {
 
 void Slot::Assign(Lease lease) {
   const MutexLock lock(mutex_);
+  AssignLocked(std::move(lease));
+}
+
+void Slot::AssignLocked(Lease lease) {
   lease.cpus = std::max(1, lease.cpus);
   lease_ = std::move(lease);
   progress_ = {};
@@ -134,10 +138,16 @@ void Slot::Run() {
       EndTrainer();
       continue;
     }
-    RunAttempt(*lease);
+    std::optional<Lease> next = RunAttempt(*lease);
     {
       const MutexLock lock(mutex_);
       lease_.reset();
+      if (next && !abandoned_ && !closing_) {
+        // A stop that came since was meant for the slot.
+        const bool stops = stop_wanted_;
+        AssignLocked(*std::move(next));
+        if (stops) StopLocked();
+      }
     }
     if (options_.on_free) options_.on_free();
   }
@@ -157,7 +167,15 @@ UploaderOptions Slot::Uploads(const AttemptId& attempt) {
   return uploads;
 }
 
-void Slot::RunAttempt(const Lease& lease) {
+// After a failure, or with GPUs, what is free is looked at first.
+bool Slot::WantsNext(const Lease& lease, const AttemptEnd& end) const {
+  if (end.outcome != Outcome::kSucceeded || lease.device != "cpu") return false;
+  if (!options_.may_go_on || !options_.may_go_on()) return false;
+  const MutexLock lock(mutex_);
+  return !stop_wanted_ && !abandoned_ && !closing_ && !leaves_;
+}
+
+std::optional<Lease> Slot::RunAttempt(const Lease& lease) {
   auto uploader = std::make_unique<Uploader>(lease.attempt, client_, Uploads(lease.attempt));
   Uploader* const reports = uploader.get();
   {
@@ -167,7 +185,7 @@ void Slot::RunAttempt(const Lease& lease) {
   }
   const auto log = std::make_shared<LogSender>(lease.attempt, client_);
   log_ = log;
-  const AttemptEnd end = Train(lease);
+  AttemptEnd end = Train(lease);
   {
     const MutexLock lock(mutex_);
     trained_ = true;
@@ -186,7 +204,9 @@ void Slot::RunAttempt(const Lease& lease) {
   // Its last lines should be there when people hear of its end; a coordinator that is away gets
   // them when it has come back for the outcome.
   const bool logged = log->Finish(Abandoned() ? Millis(0) : kLogPatience);
+  end.wants_next = WantsNext(lease, end);
   const Status reported = reports->Finish(end);
+  std::optional<Lease> next = reports->TakeNext();
   if (logged || log->Finish(Abandoned() ? Millis(0) : kLogPatience)) {
     std::error_code error;
     std::filesystem::remove(LogPath(lease), error);
@@ -210,6 +230,7 @@ void Slot::RunAttempt(const Lease& lease) {
   uploader.reset();
   options_.files->Ended(lease.attempt.job_id,
                         /*may_go_on=*/end.outcome != Outcome::kSucceeded || !reported.ok());
+  return next;
 }
 
 AttemptEnd Slot::Train(const Lease& lease) {

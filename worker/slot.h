@@ -44,6 +44,7 @@ struct SlotOptions {
   Millis stop_grace{30000};               // for a trainer told to stop
   Millis exit_grace{2000};                // for one whose input has ended
   std::function<void()> on_free;          // an attempt has ended
+  std::function<bool()> may_go_on;        // whether it may have the next job in its place
   std::function<void()> on_unregistered;  // see uploader.h
   std::function<void()> on_lost_gpu;      // a job found its GPU unavailable; before on_free
 };
@@ -77,7 +78,9 @@ class Slot {
 
  private:
   void Run();
-  void RunAttempt(const Lease& lease);
+  std::optional<Lease> RunAttempt(const Lease& lease);
+  bool WantsNext(const Lease& lease, const AttemptEnd& end) const;
+  void AssignLocked(Lease lease);
   UploaderOptions Uploads(const AttemptId& attempt);
   AttemptEnd Train(const Lease& lease);
   AttemptEnd NotFetched(const Lease& lease, Status why) const;

@@ -92,6 +92,11 @@ void Uploader::Push(Item item) {
   changed_.NotifyAll();
 }
 
+std::optional<Lease> Uploader::TakeNext() {
+  const MutexLock lock(mutex_);
+  return std::exchange(next_, std::nullopt);
+}
+
 Status Uploader::Finish(AttemptEnd end) {
   MutexLock lock(mutex_);
   end.attempt = attempt_;

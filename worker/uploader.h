@@ -75,6 +75,8 @@ class Uploader {
   /// outcome goes out as FAILED with the refusal's words. An outcome that the spool has already
   /// stands.
   Status Finish(AttemptEnd end);
+  /// After Finish: the job in its place, if the end wanted one and there was one. Once.
+  std::optional<Lease> TakeNext();
 
   /// Nothing more is said, now or later.
   void Drop() { EndHere(/*keep=*/false); }
@@ -140,6 +142,7 @@ class Uploader {
   std::string blocked_ GYRE_GUARDED_BY(mutex_);       // why the spool takes no more
   std::string fingerprint_ GYRE_GUARDED_BY(mutex_);
   bool finished_ GYRE_GUARDED_BY(mutex_) = false;  // the outcome is acknowledged
+  std::optional<Lease> next_ GYRE_GUARDED_BY(mutex_);  // see TakeNext
   Status ended_ GYRE_GUARDED_BY(mutex_);           // why it ended early; OK = it has not
   std::jthread carrier_;                           // these three last: they use all of the above
   std::jthread sender_;

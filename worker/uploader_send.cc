@@ -214,12 +214,14 @@ void Uploader::Obsolete(const std::vector<std::string>& hashes) const {
 }
 
 Status Uploader::SendEnd(const AttemptEnd& end) {
-  std::vector<std::string> obsolete;
+  Finished finished;
   GYRE_RETURN_IF_ERROR(SendUntilAnswered([&]() -> Status {
-    GYRE_ASSIGN_OR_RETURN(obsolete, client_.FinishAttempt(end, stop_.get_token()));
+    GYRE_ASSIGN_OR_RETURN(finished, client_.FinishAttempt(end, stop_.get_token()));
     return OkStatus();
   }));
-  Obsolete(obsolete);
+  Obsolete(finished.obsolete);
+  const MutexLock lock(mutex_);
+  next_ = std::move(finished.next);
   return OkStatus();
 }
 

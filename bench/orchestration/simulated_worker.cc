@@ -261,17 +261,21 @@ void SimulatedWorker::Finish(const std::shared_ptr<Job>& job) {
   request.set_step(std::max(1, options_.batches * options_.points / 2));
   request.set_tokens(options_.tokens);
   request.set_tokens_per_second(1000);
+  {
+    const std::lock_guard lock(mutex_);
+    request.set_wants_next(!stopped_);
+  }
   request.set_fingerprint(R"({"backend": "none"})");
   Send<v1::FinishAttemptRequest, v1::FinishAttemptResponse>(
       "finish", &v1::WorkerService::Stub::async::FinishAttempt, std::move(request),
-      [this, job](const v1::FinishAttemptResponse&) {
+      [this, job](const v1::FinishAttemptResponse& response) {
         count_->Job();
         {
           const std::lock_guard lock(mutex_);
           held_.erase(job);
-          ++free_;
+          if (!response.has_next()) ++free_;
         }
-        Ask();
+        response.has_next() ? Leased(response.next()) : Ask();
       });
 }
 

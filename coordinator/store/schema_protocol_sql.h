@@ -31,6 +31,8 @@ ALTER TABLE sweeps ADD COLUMN
     NOT NULL DEFAULT '';
 ALTER TABLE sweeps ADD COLUMN
   extended TEXT /* texts of the files that `yaml` extends, JSON by path */ NOT NULL DEFAULT '{}';
+DROP INDEX jobs_by_key;  -- its only readers look for what has finished: other moves need not touch it
+CREATE INDEX jobs_by_key ON jobs (key) WHERE state = 'SUCCEEDED' AND reused_from IS NULL;
 )sql";
 
 }  // namespace gyre

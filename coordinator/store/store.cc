@@ -213,7 +213,7 @@ Result<std::vector<StrikeRecord>> LoadStrikes(const Database& database) {
 // On a small disk the write-ahead log may not take what the database needs to grow by: once it has,
 // neither can be written any more.
 Status LimitLog(const Database& database, const std::filesystem::path& path) {
-  constexpr uintmax_t kPageBytes = 4096, kUsualPages = 1000, kFewestPages = 16, kPartOfDisk = 8;
+  constexpr uintmax_t kPageBytes = 4096, kUsualPages = 4000, kFewestPages = 16, kPartOfDisk = 8;
   std::error_code error;
   const auto space = std::filesystem::space(std::filesystem::absolute(path).parent_path(), error);
   if (error) return OkStatus();

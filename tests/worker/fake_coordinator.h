@@ -220,9 +220,9 @@ class FakeClient : public CoordinatorClient {
     return c_.obsolete_;
   }
 
-  Result<std::vector<std::string>> FinishAttempt(const AttemptEnd& end, std::stop_token) override {
+  Result<Finished> FinishAttempt(const AttemptEnd& end, std::stop_token) override {
     GYRE_RETURN_IF_ERROR(Hear("FinishAttempt", [&] { c_.records_[end.attempt.job_id].end = end; }));
-    return std::vector<std::string>();
+    return Finished{};
   }
 
   Status AppendLog(const LogChunk& chunk, std::stop_token) override {
