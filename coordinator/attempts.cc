@@ -159,28 +159,32 @@ Result<ObsoleteObjects> Coordinator::FinishAttempt(const FinishAttemptCall& call
   return store_->KeepOnlyWeights(call.attempt.job);
 }
 
-// The place is exactly what the attempt had, so it takes nothing from what the worker offers beside
-// it; who gets it is the scheduler's to say.
+// Exactly what the attempt had: so it takes nothing from what its worker offers beside it.
+std::optional<AcquireCall> Coordinator::PlaceOf(const AttemptRef& attempt) {
+  const WorkerEntry* worker = state_.FindWorkerByIncarnation(attempt.incarnation);
+  if (worker == nullptr || !Holds(*worker, attempt)) return std::nullopt;
+  const JobEntry& job = *state_.FindJob(attempt.job);
+  if (IsGpu(job.live->record.device)) return std::nullopt;
+  const Resources& needs = state_.FindSweep(job.record.sweep_id)->record.resources;
+  return AcquireCall{.incarnation = attempt.incarnation,
+                     .slots = 1,
+                     .cpus = needs.cpus,
+                     .memory_bytes = std::max<int64_t>(needs.memory_bytes, 1),  // 0 would be any
+                     .device = job.live->record.device};
+}
+
 Result<ObsoleteObjects> Coordinator::FinishAttempt(const FinishAttemptCall& call, int64_t offer,
                                                    LeaseAnswer answer, const Moment& at) {
-  const JobEntry* job = state_.FindJob(call.attempt.job);
-  const LiveAttempt* live = job == nullptr ? nullptr : job->live.get();
-  const bool offers = call.wants_next && live != nullptr && !IsGpu(live->record.device);
-  AcquireCall place{.incarnation = call.attempt.incarnation};
-  if (offers) {
-    const Resources& needs = state_.FindSweep(job->record.sweep_id)->record.resources;
-    place.slots = 1;
-    place.cpus = needs.cpus;
-    place.memory_bytes = std::max<int64_t>(needs.memory_bytes, 1);  // 0 would be any
-    place.device = live->record.device;
-  }
+  std::optional<AcquireCall> place;
+  if (call.wants_next) place = PlaceOf(call.attempt);
   GYRE_ASSIGN_OR_RETURN(ObsoleteObjects obsolete, FinishAttempt(call, at));
-  if (!offers) return obsolete;
+  if (!place) return obsolete;
   GYRE_ASSIGN_OR_RETURN(const WorkerEntry* worker, KnownWorker(call.attempt.incarnation));
   offers_[offer] = {.worker = worker->record.id,
-                    .call = std::move(place),
+                    .call = *std::move(place),
                     .answer = std::move(answer),
-                    .ends_at = at.now};
+                    .ends_at = at.now,
+                    .in_place = true};
   return obsolete;
 }
 

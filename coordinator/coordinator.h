@@ -94,8 +94,9 @@ class Coordinator {
   Result<int64_t> ReportPoints(const ReportPointsCall& call, const Moment& at);
   Result<ObsoleteObjects> ReportCheckpoint(const ReportCheckpointCall& call, const Moment& at);
   Result<ObsoleteObjects> FinishAttempt(const FinishAttemptCall& call, const Moment& at);
-  /// The same, and where the call wants it and the attempt ends by it, offers its place as Acquire
-  /// does, without a wait: `answer` comes before the call's own, or not at all.
+  /// The same, and where the call wants it and the attempt ends by it, the next lease in its place
+  /// in the same transaction: `answer` is called before the call's own, with a lease or none, or,
+  /// if there is nothing to ask for or the call is refused, not at all.
   Result<ObsoleteObjects> FinishAttempt(const FinishAttemptCall& call, int64_t offer,
                                         LeaseAnswer answer, const Moment& at);
   /// Of an attempt that a call was refused for with FAILED_PRECONDITION.
@@ -121,8 +122,9 @@ class Coordinator {
     AcquireCall call;
     LeaseAnswer answer;
     Millis ends_at{0};
-    bool is_new = true;    // made in this transaction
-    bool settled = false;  // in this transaction: granted, or its wait is over
+    bool in_place = false;  // of an attempt that ends in this transaction
+    bool is_new = true;     // made in this transaction
+    bool settled = false;   // in this transaction: granted, or its wait is over
     std::optional<LeaseReply> lease;
   };
 
@@ -148,7 +150,8 @@ class Coordinator {
   // placement.cc
   SchedulerView View(const Moment& at);
   LeaseView ViewOf(const JobEntry& job, const Moment& at);
-  OfferView ViewOf(int64_t id, const Offer& offer);
+  OfferView ViewOf(int64_t id, const Offer& offer, int64_t bytes_in_places);
+  std::map<int64_t, int64_t> MemoryInPlaces() const;  // by worker
   int64_t MemoryLeft(const WorkerEntry& worker, const std::string& device);
   void SettleOffers(bool committed);
 
@@ -179,7 +182,7 @@ class Coordinator {
   // workers.cc
   Result<WorkerEntry*> KnownWorker(const std::string& incarnation);
   Status Heard(WorkerEntry& worker, const Moment& at);
-  void EndOffersOf(const WorkerEntry& worker);
+  void EndOffersOf(const WorkerEntry& worker, bool in_place);  // those, too
   Result<WorkerDesire> DesireFor(const WorkerEntry& worker, const HeldAttempt& held,
                                  const Moment& at);
 
@@ -195,6 +198,7 @@ class Coordinator {
   // attempts.cc
   Status CheckSequence(const LiveAttempt& live, int64_t sequence) const;
   Result<bool> IsRepeated(const FinishAttemptCall& call);
+  std::optional<AcquireCall> PlaceOf(const AttemptRef& attempt);
 
   // stopping.cc
   Status JudgeEarly(JobEntry& job, const std::vector<PointRecord>& points, const Moment& at);

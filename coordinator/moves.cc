@@ -58,6 +58,27 @@ int MicroBatchOf(const Json& config) {
   return config.contains(place) && config.at(place).is_number() ? config.at(place).get<int>() : 0;
 }
 
+// Out of memory before: with fewer rows at a time. How many; 0 = as it was.
+int ReduceRows(int memory_failures, std::string* config) {
+  if (memory_failures == 0) return 0;
+  Json smaller = Json::parse(*config, nullptr, false);
+  const int rows = SmallerMicroBatch(MicroBatchOf(smaller), memory_failures);
+  if (rows == 0) return 0;
+  smaller["train"]["micro_batch"] = rows;
+  *config = smaller.dump();
+  return rows;
+}
+
+// A TrainerJob as JSON; the database holds most of it as text already.
+std::string TrainerJobText(const LeaseDetails& details, const std::string& config, uint64_t seed) {
+  std::string text = "{\"config\":" + config + ",\"seed\":" + std::to_string(seed);
+  text += ",\"key\":" + Json(details.key).dump();
+  text += ",\"datasets\":{\"train\":" + TrainTextsJson(details.train_dataset).dump();
+  text += ",\"validation\":" + details.validation_datasets;
+  text += "},\"initial_weights\":" + Json(details.initial_weights).dump() + "}";
+  return text;
+}
+
 std::string Gib(int64_t bytes) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2f GiB", static_cast<double>(bytes) / (1 << 30));
@@ -245,7 +266,7 @@ Coordinator::AttemptEnding Coordinator::Lost(std::string why) {
 
 Status Coordinator::MarkGone(WorkerEntry& worker, const Moment& at) {
   worker.record.gone = true;
-  EndOffersOf(worker);
+  EndOffersOf(worker, /*in_place=*/true);
   GYRE_RETURN_IF_ERROR(store_->Update(worker.record, at.wall));
   return Note("worker_gone",
               {.worker = worker.record.id, .details = {{"name", worker.record.name}}}, at);
@@ -282,13 +303,7 @@ Status Coordinator::GrantJob(int64_t offer_id, int64_t job_id, const Moment& at)
   GYRE_RETURN_IF_ERROR(MoveJob(job, JobStep::kLease, "", Millis(0), at));
   GYRE_RETURN_IF_ERROR(store_->Insert(attempt));
   std::string config = details.config;
-  int rows = 0;
-  if (job.record.memory_failures > 0) {
-    Json smaller = Json::parse(details.config, nullptr, false);
-    rows = SmallerMicroBatch(MicroBatchOf(smaller), job.record.memory_failures);
-    if (rows > 0) smaller["train"]["micro_batch"] = rows;
-    if (rows > 0) config = smaller.dump();
-  }
+  const int rows = ReduceRows(job.record.memory_failures, &config);
   Json about = {{"worker", worker.record.name}};
   if (rows > 0) about["micro_batch"] = rows;
   if (checkpoint) about["resumed_from_step"] = checkpoint->step;
@@ -299,18 +314,11 @@ Status Coordinator::GrantJob(int64_t offer_id, int64_t job_id, const Moment& at)
                              .details = std::move(about)},
                             at));
 
-  // The database holds most of it as text already.
-  const std::string trainer_job =
-      "{\"config\":" + config +
-      ",\"datasets\":{\"train\":" + TrainTextsJson(details.train_dataset).dump() +
-      ",\"validation\":" + details.validation_datasets +
-      "},\"initial_weights\":" + Json(details.initial_weights).dump() +
-      ",\"key\":" + Json(details.key).dump() + ",\"seed\":" + std::to_string(job.record.seed) + "}";
   offer.lease = LeaseReply{.job_id = job_id,
                            .attempt = attempt.number,
                            .sweep = details.sweep,
                            .variant = details.variant,
-                           .job = trainer_job,
+                           .job = TrainerJobText(details, config, job.record.seed),
                            .checkpoint_hash = checkpoint ? checkpoint->hash : "",
                            .checkpoint_step = checkpoint ? checkpoint->step : 0,
                            .cpus = sweep.resources.cpus,

@@ -23,7 +23,16 @@ int64_t Coordinator::MemoryLeft(const WorkerEntry& worker, const std::string& de
   return std::max<int64_t>(left, 1);
 }
 
-OfferView Coordinator::ViewOf(int64_t id, const Offer& offer) {
+// An attempt that has just ended leaves its memory to its place, which is an offer of its own.
+std::map<int64_t, int64_t> Coordinator::MemoryInPlaces() const {
+  std::map<int64_t, int64_t> bytes;
+  for (const auto& [id, offer] : offers_) {
+    if (offer.in_place && !offer.settled) bytes[offer.worker] += offer.call.memory_bytes;
+  }
+  return bytes;
+}
+
+OfferView Coordinator::ViewOf(int64_t id, const Offer& offer, int64_t bytes_in_places) {
   const WorkerEntry& worker = *state_.FindWorker(offer.worker);
   const AcquireCall& call = offer.call;
   OfferView view{.offer = id,
@@ -33,8 +42,12 @@ OfferView Coordinator::ViewOf(int64_t id, const Offer& offer) {
                  .memory_bytes = MemoryLeft(worker, call.device),
                  .ends_at = offer.ends_at,
                  .gpus = static_cast<int>(call.free_gpus.size()),
-                 .on_gpu = IsGpu(call.device)};
+                 .on_gpu = IsGpu(call.device),
+                 .in_place = offer.in_place};
   if (!view.on_gpu) {
+    if (!offer.in_place && bytes_in_places > 0 && view.memory_bytes > 0) {
+      view.memory_bytes = std::max<int64_t>(view.memory_bytes - bytes_in_places, 1);
+    }
     // What the machine says is free counts as well; it may not know.
     view.memory_bytes = call.memory_bytes <= 0 || view.memory_bytes == 0
                             ? call.memory_bytes
@@ -132,9 +145,11 @@ SchedulerView Coordinator::View(const Moment& at) {
                             .whole = WholeOffer(worker.record)});
   }
   if (reservation_) view.reserved = reservation_->job;
+  const std::map<int64_t, int64_t> in_places = MemoryInPlaces();
   for (const auto& [id, offer] : offers_) {
     if (offer.settled) continue;
-    view.offers.push_back(ViewOf(id, offer));
+    const auto in_place = in_places.find(offer.worker);
+    view.offers.push_back(ViewOf(id, offer, in_place == in_places.end() ? 0 : in_place->second));
   }
   return view;
 }

@@ -31,6 +31,9 @@ OpenOffers::OpenOffers(const SchedulerView& view, Millis now, const std::vector<
   std::stable_partition(order_.begin(), order_.end(),
                         [&](size_t i) { return view.offers[i].on_gpu; });
   open_ = order_.size();
+  for (const OfferView& offer : view.offers) {
+    if (offer.in_place) in_place_.insert(offer.worker);
+  }
 }
 
 bool OpenOffers::IsAvoided(const QueueView& queue, int64_t job, int64_t worker) const {
@@ -81,7 +84,7 @@ std::optional<OpenOffers::Place> OpenOffers::PlaceOn(const WorkerView& worker,
                                                      std::vector<Running> running) const {
   // What it offers with nothing running is all that it has: less than the whole, since others use
   // the machine, too.
-  if (running.empty()) return std::nullopt;
+  if (running.empty() && !in_place_.contains(worker.worker)) return std::nullopt;
   std::stable_sort(running.begin(), running.end(), [](const Running& a, const Running& b) {
     return a.ends_at.value_or(Millis::max()) < b.ends_at.value_or(Millis::max());
   });

@@ -58,7 +58,8 @@ class OpenOffers {
   const SchedulerView& view_;
   const Millis now_;
   std::set<int64_t> gone_;
-  std::vector<size_t> order_;  // of offers: GPUs before processors
+  std::set<int64_t> in_place_;  // workers that may have more than they offer
+  std::vector<size_t> order_;   // of offers: GPUs before processors
   std::vector<bool> taken_;
   size_t open_ = 0;
   // Where a sweep's next search begins: what one of its jobs cannot have, the next cannot either.

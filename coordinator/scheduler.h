@@ -58,7 +58,7 @@ struct LeaseView {
   std::optional<Millis> ends_at;  // as it goes now; absent = not known
 };
 
-/// A worker that waits for a job.
+/// A worker that waits for a job, or gives up the place of one that has ended for the next.
 struct OfferView {
   int64_t offer = 0;
   int64_t worker = 0;
@@ -68,6 +68,7 @@ struct OfferView {
   int gpus = 0;                  // that no job is on
   int64_t gpu_memory_bytes = 0;  // of the smallest of them; 0 = not known
   bool on_gpu = false;           // where a job that asks for none would train
+  bool in_place = false;         // of an attempt that has just ended: its worker may have more
 };
 
 /// A worker that is not known to be gone.

@@ -88,7 +88,7 @@ Result<RegisterReply> Coordinator::Register(const RegisterCall& call, const Mome
         if (job.live->record.incarnation == call.incarnation) continue;
         GYRE_RETURN_IF_ERROR(EndAttempt(job, Lost("its worker was started anew"), at));
       }
-      EndOffersOf(*worker);
+      EndOffersOf(*worker, /*in_place=*/true);
       state_.SetIncarnation(*worker, call.incarnation);
     }
     record.id = worker->record.id;
@@ -117,7 +117,7 @@ Status Coordinator::Acquire(int64_t offer, const AcquireCall& call, LeaseAnswer 
   if (call.slots < 1) return InvalidArgument("a worker without a free slot asks for work");
   GYRE_ASSIGN_OR_RETURN(WorkerEntry * worker, KnownWorker(call.incarnation));
   GYRE_RETURN_IF_ERROR(Heard(*worker, at));
-  EndOffersOf(*worker);
+  EndOffersOf(*worker, /*in_place=*/false);
   const Millis wait = std::clamp(call.wait, Millis(0), timing_.longest_wait);
   offers_[offer] = {.worker = worker->record.id,
                     .call = call,
@@ -126,9 +126,9 @@ Status Coordinator::Acquire(int64_t offer, const AcquireCall& call, LeaseAnswer 
   return OkStatus();
 }
 
-void Coordinator::EndOffersOf(const WorkerEntry& worker) {
+void Coordinator::EndOffersOf(const WorkerEntry& worker, bool in_place) {
   for (auto& [id, offer] : offers_) {
-    if (offer.worker == worker.record.id) offer.settled = true;
+    if (offer.worker == worker.record.id && (in_place || !offer.in_place)) offer.settled = true;
   }
 }
 

@@ -93,7 +93,6 @@ void ToProto(const AttemptEnd& end, v1::FinishAttemptRequest* message) {
   message->set_peak_memory_bytes(end.peak_memory_bytes);
   message->set_tokens_per_second(end.tokens_per_second);
   message->set_fingerprint(end.fingerprint);
-  message->set_wants_next(end.wants_next);
 }
 
 AttemptId Read(const v1::AttemptRef& message) {

@@ -158,6 +158,7 @@ class GrpcCoordinatorClient : public CoordinatorClient {
     v1::FinishAttemptRequest request;
     ToProto(end, &request);
     request.set_incarnation(incarnation_);
+    request.set_wants_next(end.wants_next);
     v1::FinishAttemptResponse response;
     GYRE_RETURN_IF_ERROR(CallAbout(end.attempt, &v1::WorkerService::Stub::FinishAttempt, request,
                                    &response, kDeadline, stop));

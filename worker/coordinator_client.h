@@ -143,7 +143,7 @@ struct AttemptEnd {
   int64_t peak_memory_bytes = 0;
   double tokens_per_second = 0;
   std::string fingerprint;
-  bool wants_next = false;  // another job in its place; not kept on disk
+  bool wants_next = false;  // another job in its place; not part of what is kept on disk
 };
 /// The answer to an end that is taken.
 struct Finished {

@@ -138,16 +138,10 @@ void Slot::Run() {
       EndTrainer();
       continue;
     }
-    std::optional<Lease> next = RunAttempt(*lease);
+    RunAttempt(*lease);
     {
       const MutexLock lock(mutex_);
-      lease_.reset();
-      if (next && !abandoned_ && !closing_) {
-        // A stop that came since was meant for the slot.
-        const bool stops = stop_wanted_;
-        AssignLocked(*std::move(next));
-        if (stops) StopLocked();
-      }
+      if (lease_->attempt == lease->attempt) lease_.reset();
     }
     if (options_.on_free) options_.on_free();
   }
@@ -169,13 +163,23 @@ UploaderOptions Slot::Uploads(const AttemptId& attempt) {
 
 // After a failure, or with GPUs, what is free is looked at first.
 bool Slot::WantsNext(const Lease& lease, const AttemptEnd& end) const {
-  if (end.outcome != Outcome::kSucceeded || lease.device != "cpu") return false;
-  if (!options_.may_go_on || !options_.may_go_on()) return false;
-  const MutexLock lock(mutex_);
-  return !stop_wanted_ && !abandoned_ && !closing_ && !leaves_;
+  return end.outcome == Outcome::kSucceeded && lease.device == "cpu" && options_.may_go_on &&
+         options_.may_go_on();
 }
 
-std::optional<Lease> Slot::RunAttempt(const Lease& lease) {
+// At once, since heartbeats have to list it; whatever was wanted of the attempt before is not
+// wanted of this one.
+void Slot::GoOnWith(Lease next) {
+  {
+    const MutexLock lock(mutex_);
+    if (closing_) return;  // the lease runs out
+    AssignLocked(std::move(next));
+  }
+  // A worker that shuts down has perhaps stopped the attempt before.
+  if (!options_.may_go_on()) StopAttempt();
+}
+
+void Slot::RunAttempt(const Lease& lease) {
   auto uploader = std::make_unique<Uploader>(lease.attempt, client_, Uploads(lease.attempt));
   Uploader* const reports = uploader.get();
   {
@@ -206,7 +210,7 @@ std::optional<Lease> Slot::RunAttempt(const Lease& lease) {
   const bool logged = log->Finish(Abandoned() ? Millis(0) : kLogPatience);
   end.wants_next = WantsNext(lease, end);
   const Status reported = reports->Finish(end);
-  std::optional<Lease> next = reports->TakeNext();
+  if (auto next = reports->TakeNext()) GoOnWith(*std::move(next));
   if (logged || log->Finish(Abandoned() ? Millis(0) : kLogPatience)) {
     std::error_code error;
     std::filesystem::remove(LogPath(lease), error);
@@ -230,7 +234,6 @@ std::optional<Lease> Slot::RunAttempt(const Lease& lease) {
   uploader.reset();
   options_.files->Ended(lease.attempt.job_id,
                         /*may_go_on=*/end.outcome != Outcome::kSucceeded || !reported.ok());
-  return next;
 }
 
 AttemptEnd Slot::Train(const Lease& lease) {

@@ -1,9 +1,10 @@
 #pragma once
 
 // One slot: takes a lease, fetches what the job needs, has its trainer run the job, reports what
-// comes of it, and is free again. The trainer is started for the first job and used for the next
-// ones that train on the same device; a crash or a kill costs the attempt, not the slot, and so
-// does a failure on a GPU, after which the next job gets a new trainer.
+// comes of it, and is free again, or goes on with the lease that the answer to its outcome brought.
+// The trainer is started for the first job and used for the next ones that train on the same
+// device; a crash or a kill costs the attempt, not the slot, and so does a failure on a GPU, after
+// which the next job gets a new trainer.
 //
 // A job on several devices has a trainer a device; the slot's own is rank 0, and the others
 // (other_ranks.h) live as long as the attempt. One that fails ends the attempt, which says which
@@ -44,7 +45,7 @@ struct SlotOptions {
   Millis stop_grace{30000};               // for a trainer told to stop
   Millis exit_grace{2000};                // for one whose input has ended
   std::function<void()> on_free;          // an attempt has ended
-  std::function<bool()> may_go_on;        // whether it may have the next job in its place
+  std::function<bool()> may_go_on;        // with the next job; absent = each is asked for anew
   std::function<void()> on_unregistered;  // see uploader.h
   std::function<void()> on_lost_gpu;      // a job found its GPU unavailable; before on_free
 };
@@ -78,9 +79,10 @@ class Slot {
 
  private:
   void Run();
-  std::optional<Lease> RunAttempt(const Lease& lease);
+  void RunAttempt(const Lease& lease);
   bool WantsNext(const Lease& lease, const AttemptEnd& end) const;
-  void AssignLocked(Lease lease);
+  void GoOnWith(Lease next);
+  void AssignLocked(Lease lease) GYRE_REQUIRES(mutex_);
   UploaderOptions Uploads(const AttemptId& attempt);
   AttemptEnd Train(const Lease& lease);
   AttemptEnd NotFetched(const Lease& lease, Status why) const;

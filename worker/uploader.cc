@@ -118,6 +118,7 @@ Status Uploader::Finish(AttemptEnd end) {
   carrier_.join();
   end.outcome = Outcome::kFailed;
   end.error = why;
+  end.wants_next = false;
   end.last_sequence = acknowledged_;
   return SendEnd(end);
 }

@@ -141,10 +141,10 @@ class Uploader {
   bool keeps_spool_ GYRE_GUARDED_BY(mutex_) = false;  // for the next process
   std::string blocked_ GYRE_GUARDED_BY(mutex_);       // why the spool takes no more
   std::string fingerprint_ GYRE_GUARDED_BY(mutex_);
-  bool finished_ GYRE_GUARDED_BY(mutex_) = false;  // the outcome is acknowledged
+  bool finished_ GYRE_GUARDED_BY(mutex_) = false;      // the outcome is acknowledged
   std::optional<Lease> next_ GYRE_GUARDED_BY(mutex_);  // see TakeNext
-  Status ended_ GYRE_GUARDED_BY(mutex_);           // why it ended early; OK = it has not
-  std::jthread carrier_;                           // these three last: they use all of the above
+  Status ended_ GYRE_GUARDED_BY(mutex_);               // why it ended early; OK = it has not
+  std::jthread carrier_;  // these three last: they use all of the above
   std::jthread sender_;
   std::jthread maker_;
 };

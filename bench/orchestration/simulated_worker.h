@@ -3,7 +3,8 @@
 // A worker without a trainer, for measuring coordinators: it registers, takes leases, reports made
 // points, says how attempts ended and sends heartbeats, over gRPC on a connection of its own and in
 // the order in which `gyre worker` does: an attempt's batches one at a time, its outcome when they
-// are in, and with it the slot's next job is asked for; without one, by AcquireLease, one at a time.
+// are in, and with it the slot's next job is asked for; without one, by AcquireLease, one at a
+// time.
 //
 // Threads: everything runs in gRPC's callbacks; no thread of its own, so that thousands fit.
 

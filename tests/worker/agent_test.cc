@@ -94,6 +94,80 @@ TEST_F(AgentTest, OneTrainerRunsOneJobAfterAnotherAndEachHasItsLog) {
   EXPECT_EQ(Log(1), Log(3));  // the same pid
 }
 
+TEST_F(AgentTest, ASlotGoesOnWithTheLeaseThatItsOutcomeBrought) {
+  coordinator_.Offer(1, R"(["point", "done"])");
+  for (int job = 2; job <= 4; ++job) coordinator_.OfferInPlace(job, R"(["point", "done"])");
+  coordinator_.OfferInPlace(5, R"(["point", "progress", "wait"])");
+  Start();
+  for (int job = 1; job <= 4; ++job) {
+    ASSERT_TRUE(coordinator_.AwaitEnd(job)) << job;
+    EXPECT_EQ(coordinator_.Get(job).end->outcome, Outcome::kSucceeded);
+    EXPECT_THAT(coordinator_.Get(job).Steps(), ElementsAre(1));
+  }
+  ASSERT_TRUE(coordinator_.AwaitHeld([](const std::vector<HeldLease>& held) {
+    return held.size() == 1 && held[0].attempt == AttemptId{5, 1} && held[0].progress.loss == 2.5;
+  }));
+  EXPECT_EQ(TrainerPid(5), TrainerPid(1));
+  coordinator_.Wish({5, 1}, Desire::kStop);
+  ASSERT_TRUE(coordinator_.AwaitEnd(5));
+  EXPECT_EQ(coordinator_.Get(5).end->outcome, Outcome::kStopped);
+  coordinator_.Offer(6, R"(["done"])");  // then it asks, as ever
+  ASSERT_TRUE(coordinator_.AwaitEnd(6));
+}
+
+// What a failure has left of the machine is looked at before anything else is taken.
+TEST_F(AgentTest, AfterAFailureASlotAsksAnew) {
+  coordinator_.Offer(1, R"(["point", "error"])");
+  coordinator_.OfferInPlace(2, R"(["done"])");
+  coordinator_.Offer(3, R"(["done"])");
+  Start();
+  ASSERT_TRUE(coordinator_.AwaitEnd(1) && coordinator_.AwaitEnd(2));
+  EXPECT_FALSE(coordinator_.Get(1).end->wants_next);
+  EXPECT_TRUE(coordinator_.Get(3).end->wants_next);
+}
+
+TEST_F(AgentTest, ALostAnswerCostsTheSlotNothing) {
+  coordinator_.LoseAnswer("FinishAttempt");
+  coordinator_.Offer(1, R"(["done"])");
+  coordinator_.OfferInPlace(2, R"(["done"])");  // whose lease is in that answer
+  Start();
+  ASSERT_TRUE(coordinator_.AwaitCalls("FinishAttempt", 2));
+  coordinator_.Offer(3, R"(["done"])");
+  ASSERT_TRUE(coordinator_.AwaitEnd(3));
+  EXPECT_FALSE(coordinator_.Get(2).end);
+  EXPECT_TRUE(coordinator_.AwaitHeld([](const auto& held) { return held.empty(); }));
+}
+
+// The outcome is on its way when the worker is told to end: what its answer brings goes back, and
+// nobody waits for it.
+TEST_F(AgentTest, AShutdownGivesTheNextLeaseBack) {
+  coordinator_.Fail("FinishAttempt", Unavailable("no connection"), 1000);
+  coordinator_.Offer(1, R"(["point", "done"])");
+  coordinator_.OfferInPlace(2, R"(["point", "wait"])");
+  Start();
+  ASSERT_TRUE(coordinator_.AwaitCalls("FinishAttempt", 1));
+  auto stopping = std::async(std::launch::async, [&] { worker_->Shutdown(Millis(3600000)); });
+  coordinator_.Recover("FinishAttempt");
+  ASSERT_EQ(stopping.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  EXPECT_EQ(coordinator_.Get(1).end->outcome, Outcome::kSucceeded);
+  if (coordinator_.Get(1).end->wants_next) {
+    ASSERT_TRUE(coordinator_.Get(2).end.has_value());
+    EXPECT_EQ(coordinator_.Get(2).end->outcome, Outcome::kStopped);
+  }
+}
+
+TEST_F(AgentTest, AStopOfAnAttemptThatHasEndedDoesNotStopTheNext) {
+  coordinator_.Fail("FinishAttempt", Unavailable("no connection"), 2);
+  coordinator_.Offer(1, R"(["point", "done"])");
+  coordinator_.OfferInPlace(2, R"(["point", "done"])");
+  coordinator_.Wish({1, 1}, Desire::kContinue);
+  Start();
+  ASSERT_TRUE(coordinator_.AwaitCalls("FinishAttempt", 1));
+  coordinator_.Wish({1, 1}, Desire::kStop);
+  ASSERT_TRUE(coordinator_.AwaitEnd(2));
+  EXPECT_EQ(coordinator_.Get(2).end->outcome, Outcome::kSucceeded);
+}
+
 TEST_F(AgentTest, EachJobOfATrainerHasItsOwnThreads) {
   options_.cpus = 4;
   coordinator_.Offer(1, R"(["point", "done"])", 1);

@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "worker/coordinator_client.h"
@@ -45,6 +46,16 @@ class FakeCoordinator {
   }
   void OfferLease(Lease lease) {
     Change([&] { offers_.push_back(std::move(lease)); });
+  }
+  /// The same, but only in the place of one that ends.
+  void OfferInPlace(int64_t job_id, const std::string& script) {
+    Change([&] {
+      in_place_.push_back({.attempt = {job_id, 1},
+                           .sweep = "s",
+                           .variant = "v",
+                           .job = "{\"script\": " + script + "}",
+                           .device = "cpu"});
+    });
   }
 
   /// What the next call of that name gets instead of being heard: "Register", "ReportPoints", ...
@@ -135,7 +146,7 @@ class FakeCoordinator {
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<Lease> offers_;
+  std::deque<Lease> offers_, in_place_;
   std::map<int64_t, Record> records_;
   std::map<std::string, std::deque<Status>> failures_;
   std::map<std::string, int> lost_, calls_;
@@ -221,8 +232,15 @@ class FakeClient : public CoordinatorClient {
   }
 
   Result<Finished> FinishAttempt(const AttemptEnd& end, std::stop_token) override {
-    GYRE_RETURN_IF_ERROR(Hear("FinishAttempt", [&] { c_.records_[end.attempt.job_id].end = end; }));
-    return Finished{};
+    Finished finished;
+    GYRE_RETURN_IF_ERROR(Hear("FinishAttempt", [&] {
+      std::optional<AttemptEnd>& known = c_.records_[end.attempt.job_id].end;
+      const bool repeated = std::exchange(known, end).has_value();
+      if (repeated || !end.wants_next || c_.in_place_.empty()) return;
+      finished.next = c_.in_place_.front();
+      c_.in_place_.pop_front();
+    }));
+    return finished;
   }
 
   Status AppendLog(const LogChunk& chunk, std::stop_token) override {

@@ -68,6 +68,31 @@ TEST_F(UploaderTest, StatisticsGoInBatchesOfBoundedSizeInTheirPlaceAmongPoints) 
   EXPECT_EQ(record.end->last_sequence, 5);
 }
 
+TEST_F(UploaderTest, TheNextLeaseComesWithTheAnswerToTheOutcomeOnce) {
+  coordinator_.OfferInPlace(2, "[]");
+  Uploader plain({3, 1}, *client_, {});
+  ASSERT_TRUE(plain.Finish({.outcome = Outcome::kSucceeded}).ok());
+  EXPECT_FALSE(plain.TakeNext().has_value());  // it did not ask
+  coordinator_.Fail("FinishAttempt", Unavailable("no connection"));
+  Uploader uploader(kAttempt, *client_, {});
+  ASSERT_TRUE(uploader.Finish({.outcome = Outcome::kSucceeded, .wants_next = true}).ok());
+  const std::optional<Lease> next = uploader.TakeNext();
+  ASSERT_TRUE(next.has_value());
+  EXPECT_EQ(next->attempt, (AttemptId{2, 1}));
+  EXPECT_FALSE(uploader.TakeNext().has_value());
+}
+
+TEST_F(UploaderTest, ARefusedReportAsksForNoNextLease) {
+  coordinator_.OfferInPlace(2, "[]");
+  coordinator_.Fail("ReportPoints", InvalidArgument("a number was left out"));
+  Uploader uploader(kAttempt, *client_, {.batch_wait = Millis(1)});
+  (void)uploader.AddPoint(At(1));
+  ASSERT_TRUE(uploader.Finish({.outcome = Outcome::kSucceeded, .wants_next = true}).ok());
+  EXPECT_EQ(coordinator_.Get(1).end->outcome, Outcome::kFailed);
+  EXPECT_FALSE(coordinator_.Get(1).end->wants_next);
+  EXPECT_FALSE(uploader.TakeNext().has_value());
+}
+
 TEST_F(UploaderTest, ACheckpointComesAfterThePointsBeforeIt) {
   Uploader uploader(kAttempt, *client_, {.batch_wait = Millis(3600000)});
   ASSERT_TRUE(uploader.AddPoint(At(1)));
