@@ -55,7 +55,7 @@ void EventFeed::OnCommitted(int64_t last_event_id) {
   const MutexLock lock(mutex_);
   if (last_event_id_ == last_event_id) return;
   last_event_id_ = last_event_id;
-  changed_.NotifyAll();
+  if (!watchers_.empty()) changed_.NotifyAll();
 }
 
 void EventFeed::OnProgress(const RunningJobReply& job) {

@@ -305,7 +305,8 @@ Status Store::StartEpoch(const std::string& id, const std::string& version, Mill
 }
 
 Status Store::Begin() {
-  GYRE_RETURN_IF_ERROR(Noted(database_.Execute("BEGIN IMMEDIATE")));
+  GYRE_ASSIGN_OR_RETURN(Statement * begin, Bound("BEGIN IMMEDIATE"));
+  GYRE_RETURN_IF_ERROR(Noted(begin->Run()));
   if (epoch_ == 0) return OkStatus();
   GYRE_ASSIGN_OR_RETURN(Statement * newest, Bound("SELECT max(epoch) FROM coordinators"));
   GYRE_RETURN_IF_ERROR(Step(newest).status());
@@ -318,7 +319,8 @@ Status Store::Begin() {
 
 Status Store::Commit() {
   for (auto& [sql, statement] : statements_) statement.Reset();
-  Status status = Noted(database_.Execute("COMMIT"));
+  GYRE_ASSIGN_OR_RETURN(Statement * commit, Bound("COMMIT"));
+  Status status = Noted(commit->Run());
   // Nothing that a single call did wrong comes to light this late.
   return status.code() == StatusCode::kFailedPrecondition ? Internal(status.message()) : status;
 }

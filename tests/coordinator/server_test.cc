@@ -170,6 +170,32 @@ TEST_F(ServerTest, ALogIsTakenFromItsWorkerAloneAndRead) {
             grpc::StatusCode::NOT_FOUND);
 }
 
+TEST_F(ServerTest, TheAnswerToAnOutcomeBringsTheNextLeaseOverTheWire) {
+  v1::SubmitResponse submitted;
+  ASSERT_TRUE(Submit("s", &submitted).ok());
+  Register();
+  v1::Lease lease = Acquire(0).lease();
+  v1::FinishAttemptResponse finished;
+  for (int job = 1; job <= 2; ++job) {
+    ASSERT_EQ(lease.job_id(), job);
+    v1::FinishAttemptRequest finish;
+    finish.mutable_attempt()->set_job_id(job);
+    finish.mutable_attempt()->set_attempt(lease.attempt());
+    finish.mutable_attempt()->set_epoch(lease.epoch());
+    finish.set_incarnation("w1");
+    finish.set_outcome(v1::OUTCOME_SUCCEEDED);
+    finish.set_wants_next(true);
+    finished.Clear();
+    ASSERT_TRUE(Call(*workers_, &v1::WorkerService::Stub::FinishAttempt, finish, &finished).ok());
+    lease = finished.next();
+    // Again: answered, with nothing.
+    finished.Clear();
+    ASSERT_TRUE(Call(*workers_, &v1::WorkerService::Stub::FinishAttempt, finish, &finished).ok());
+    EXPECT_FALSE(finished.has_next());
+  }
+  EXPECT_EQ(lease.job_id(), 0);  // there is no third
+}
+
 TEST_F(ServerTest, ALateCallBringsWhatSupersedesItOverTheWire) {
   v1::SubmitResponse submitted;
   ASSERT_TRUE(Submit("s", &submitted).ok());
