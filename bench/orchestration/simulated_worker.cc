@@ -175,6 +175,9 @@ void SimulatedWorker::Stop() {
   stopped_ = true;
   if (asking_ != nullptr) asking_->TryCancel();
   heartbeat_.Cancel();
+  for (const auto& job : held_) {
+    if (job->rests) job->alarm.Cancel();
+  }
 }
 
 bool SimulatedWorker::Ended() const { return under_way_ == 0; }
@@ -213,9 +216,18 @@ void SimulatedWorker::Leased(const v1::Lease& lease) {
   {
     const std::lock_guard lock(mutex_);
     held_.insert(job);
+    if (options_.job_ms > 0 && !stopped_) {
+      job->rests = true;
+      return After(job->alarm, options_.job_ms, [this, job] {
+        {
+          const std::lock_guard awake(mutex_);
+          job->rests = false;
+        }
+        Report(job);
+      });
+    }
   }
-  if (options_.job_ms == 0) return Report(job);
-  After(job->alarm, options_.job_ms, [this, job] { Report(job); });
+  Report(job);
 }
 
 // A curve that falls, a little different for each job.

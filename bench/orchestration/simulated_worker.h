@@ -71,7 +71,7 @@ class SimulatedWorker {
   ~SimulatedWorker();
 
   void Start();
-  /// Asks for no more; running jobs come to their end.
+  /// Asks for no more; jobs come to their end, those that last on at once.
   void Stop();
   /// Nothing is under way any more, after Stop.
   bool Ended() const;
@@ -79,7 +79,8 @@ class SimulatedWorker {
  private:
   struct Job {
     v1::AttemptRef attempt;
-    int sequence = 0;  // of the last batch that is in
+    int sequence = 0;    // of the last batch that is in
+    bool rests = false;  // until its alarm, or Stop; guarded by mutex_
     grpc::Alarm alarm;
   };
   template <typename Request, typename Response>
