@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/random.h"
 #include "cli/theory_semantic.h"
 
 namespace gyre {
