@@ -17,11 +17,44 @@ using Write = std::function<void(std::string_view)>;
 constexpr int kLabelWidth = 12;
 constexpr double kYear = 365.25 * 86400;  // seconds
 
+// Of the forward passes over made-up rows of one context: a bucket without room is as if it had
+// one.
+double TaskTokens(const JobConfig& config, int context) {
+  double rows = 0;
+  for (const TaskConfig& task : config.evaluate.tasks) {
+    const auto& edges = task.distances;
+    const auto buckets = std::lower_bound(edges.begin(), edges.end(), context) - edges.begin();
+    rows +=
+        static_cast<double>(task.rows) * static_cast<double>(std::max<std::ptrdiff_t>(buckets, 1));
+  }
+  return rows * context;
+}
+
+// Of tasks and interventions at the end of a job. What the whole validation sets take is not known
+// before they are read.
+double EvaluationFlops(const JobConfig& config) {
+  const EvaluateConfig& evaluate = config.evaluate;
+  const double own = TaskTokens(config, config.data.context);
+  double tokens = own;
+  for (const int context : evaluate.contexts) tokens += TaskTokens(config, context);
+  if (!evaluate.interventions.empty()) {
+    const auto sets = static_cast<double>(config.data.validation.size());
+    tokens += (1.0 + static_cast<double>(evaluate.interventions.size())) *
+              (sets * static_cast<double>(evaluate.tokens) + own);
+  }
+  return TrainingFlopsPerToken(config) / 3 * tokens;
+}
+
+double Flops(const JobConfig& config) {
+  return TrainingFlopsPerToken(config) * static_cast<double>(config.train.tokens) +
+         EvaluationFlops(config);
+}
+
 // The jobs that are work of their own.
 struct Work {
   std::vector<const Job*> jobs;
   int64_t tokens = 0;
-  double flops = 0;
+  double flops = 0, evaluation = 0;
 };
 
 Work WorkOf(const SweepSpec& sweep) {
@@ -31,7 +64,8 @@ Work WorkOf(const SweepSpec& sweep) {
     const JobConfig& config = sweep.variants[job.variant].config;
     work.jobs.push_back(&job);
     work.tokens += config.train.tokens;
-    work.flops += TrainingFlopsPerToken(config) * static_cast<double>(config.train.tokens);
+    work.flops += Flops(config);
+    work.evaluation += EvaluationFlops(config);
   }
   return work;
 }
@@ -121,6 +155,24 @@ std::string StopEarlyWords(const StopEarlyRule& rule) {
          " times as far (asha)" + after;
 }
 
+// The longest list of tasks and of interventions that a variant has.
+void WriteAtTheEnd(const SweepSpec& sweep,
+                   const std::function<void(const std::string&, const std::string&)>& line) {
+  const auto name = [](const auto& one) { return one.name; };
+  const EvaluateConfig* most = &sweep.variants.front().config.evaluate;
+  for (const Variant& variant : sweep.variants) {
+    if (variant.config.evaluate.tasks.size() > most->tasks.size()) most = &variant.config.evaluate;
+  }
+  if (!most->tasks.empty()) line("tasks", FirstOf(most->tasks, name));
+  for (const Variant& variant : sweep.variants) {
+    const EvaluateConfig& own = variant.config.evaluate;
+    if (own.interventions.size() > most->interventions.size()) most = &own;
+  }
+  if (most->interventions.empty()) return;
+  line("change", WithSeparators(most->interventions.size()) +
+                     " interventions a job: " + FirstOf(most->interventions, name));
+}
+
 void WriteSummary(const SweepSpec& sweep, int width, const Write& write) {
   const Work work = WorkOf(sweep);
   const size_t twins = sweep.jobs.size() - work.jobs.size();
@@ -142,8 +194,12 @@ void WriteSummary(const SweepSpec& sweep, int width, const Write& write) {
   line("parameters", RangeOf(sweep, [](const JobConfig& c) { return ParameterCount(c.model); }));
   line("tokens", RangeOf(sweep, [](const JobConfig& c) { return c.train.tokens; }) + " a job, " +
                      WithSeparators(work.tokens) + " in all");
+  WriteAtTheEnd(sweep, line);
   line("compute", "about " + Brief(work.flops) +
-                      " FLOPs: 6 N + 12 L C T a token, with N the weights of matrix products");
+                      " FLOPs: 6 N + 12 L C T a token, with N the weights of matrix products" +
+                      (work.evaluation == 0 ? ""
+                                            : "; " + Brief(work.evaluation) +
+                                                  " of them for tasks and interventions"));
   const MemoryEstimate memory = MemoryOf(sweep);
   line("memory", "about " + DescribeBytes(memory.total()) + " a job" +
                      (sweep.variants.size() > 1 ? ", of the largest: " : ": ") +
@@ -183,8 +239,7 @@ QueryTable JobRows(const std::vector<SweepSpec>& sweeps) {
       table.rows.push_back(
           {sweep.name, sweep.variants[job->variant].name, static_cast<int64_t>(job->seed),
            job->key.empty() ? QueryValue() : QueryValue(job->key), ParameterCount(config.model),
-           config.train.tokens, TotalSteps(config.train),
-           TrainingFlopsPerToken(config) * static_cast<double>(config.train.tokens)});
+           config.train.tokens, TotalSteps(config.train), Flops(config)});
     }
   }
   return table;

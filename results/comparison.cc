@@ -12,7 +12,7 @@ std::string MetricQuantity(std::string_view metric) {
 
 std::string DifferenceUnit(std::string_view metric) {
   const std::string quantity = MetricQuantity(metric);
-  if (quantity == "perplexity" || quantity == "loss" || quantity == "loss_sample") return "nats";
+  if (quantity == "perplexity" || quantity.starts_with("loss")) return "nats";
   if (quantity == "bits_per_byte") return "bits per byte";
   return quantity;
 }

@@ -17,12 +17,24 @@ constexpr double kAxisName = 18, kRightTics = 44;
 // Above this gnuplot's rectangles, crisp at any size, make too large a file: then an image.
 constexpr size_t kMostRectangles = 40000;
 
+/// Where cells stand along an axis. gnuplot draws no image of a single row or column: that is two
+/// halves.
+std::vector<double> PlacesOf(size_t index, size_t count) {
+  if (count == 1) return {-0.25, 0.25};
+  return {static_cast<double>(index)};
+}
+
 std::string Cells(const HeatMapPanel& panel, size_t number) {
   std::string data = "$map" + std::to_string(number) + " << EOD\n";
   for (size_t row = 0; row < panel.cells.size(); ++row) {
-    for (size_t column = 0; column < panel.cells[row].size(); ++column) {
-      data += std::to_string(column) + " " + std::to_string(row) + " " +
-              GnuplotNumber(panel.cells[row][column]) + "\n";
+    const auto& cells = panel.cells[row];
+    for (const double y : PlacesOf(row, panel.cells.size())) {
+      for (size_t column = 0; column < cells.size(); ++column) {
+        for (const double x : PlacesOf(column, cells.size())) {
+          data +=
+              GnuplotNumber(x) + " " + GnuplotNumber(y) + " " + GnuplotNumber(cells[column]) + "\n";
+        }
+      }
     }
   }
   return data + "EOD\n";

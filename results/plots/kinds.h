@@ -38,6 +38,10 @@ Result<Plot> MakeContributionsPlot(const PlotOptions& options, const PlottedSwee
 Result<Plot> MakeTokensPlot(const PlotOptions& options, const PlottedSweep& sweep,
                             const AskSql& ask);
 
+/// What bands of frequencies are worth, by band and layer.
+Result<Plot> MakeInterventionsPlot(const PlotOptions& options, const PlottedSweep& sweep,
+                                   const AskSql& ask);
+
 /// The census of heads.
 Result<Plot> MakeHeadsPlot(const PlotOptions& options, const PlottedSweep& sweep,
                            const AskSql& ask);

@@ -39,6 +39,9 @@ const std::vector<KindRow>& Table() {
        MakeTokensPlot},
       {{"heads", "the census of heads: positional, first-token, semantic", "--step"},
        MakeHeadsPlot},
+      {{"interventions", "change of the loss without a band of frequencies, by band and layer",
+        "--metric"},
+       MakeInterventionsPlot},
   };
   return table;
 }

@@ -151,6 +151,7 @@ const PlottedVariant* PlottedSweep::Find(const std::string& variant) const {
 std::string PlottedSweep::MetricLabel(const std::string& metric) const {
   const std::string quantity = MetricQuantity(metric);
   if (quantity == "loss" || quantity == "loss_sample") return "loss (" + loss_unit + ")";
+  if (quantity == "loss_change") return "change of the loss (" + loss_unit + ")";
   if (quantity == "bits_per_byte") return "loss (bits per byte)";
   std::string words = quantity;
   std::replace(words.begin(), words.end(), '_', ' ');

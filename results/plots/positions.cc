@@ -1,4 +1,4 @@
-// Loss by place in the window.
+// Loss by place in the window; of a task, by how far away its answers are said.
 
 #include <set>
 
@@ -29,6 +29,19 @@ std::string BucketLabel(int begin, const std::set<int>& ends) {
   if (ends.size() != 1) return std::to_string(begin) + "…";  // variants with several contexts
   if (*ends.begin() == begin + 1) return std::to_string(begin);
   return std::to_string(begin) + "–" + std::to_string(*ends.begin() - 1);
+}
+
+/// Whether the metric is of one of evaluate.tasks.
+bool IsOfTask(const PlottedSweep& sweep, const std::string& metric) {
+  const std::string set = metric.substr(0, metric.find('/'));
+  for (const PlottedVariant& variant : sweep.variants) {
+    const auto evaluate = variant.config.find("evaluate");
+    if (evaluate == variant.config.end() || !evaluate->contains("tasks")) continue;
+    for (const auto& task : (*evaluate)["tasks"]) {
+      if (task.value("name", "") == set) return true;
+    }
+  }
+  return false;
 }
 
 QueryTable Rows(const PlottedSweep& sweep, const std::string& metric, const SeedLines& seeds,
@@ -80,15 +93,18 @@ Result<Plot> MakePositionsPlot(const PlotOptions& options, const PlottedSweep& s
   if (seeds.lines.empty()) {
     return FailedPrecondition("no finished job of " + sweep.name + " has '" + metric +
                               "' by position: it comes at the end of jobs whose sweep has "
-                              "evaluate.positions");
+                              "evaluate.positions, or by distance of evaluate.tasks");
   }
 
   LinePlot lines;
-  lines.words.title = sweep.name + ": " + metric + " by position in the window" +
+  const bool task = IsOfTask(sweep, metric);
+  lines.words.title = sweep.name + ": " + metric +
+                      (task ? " by distance of the answer" : " by position in the window") +
                       (options.difference ? ", difference to the baseline" : "");
   lines.words.subtitle = SeedsSubtitle(seeds, line_options, "bar") + " At the end of training.";
   lines.words.footnotes = FewNotes(seeds.notes, 4);
-  lines.x_label = "position of the predicting token (tokens from the window's start)";
+  lines.x_label = task ? "tokens since what is to be answered was said"
+                       : "position of the predicting token (tokens from the window's start)";
   lines.y_label = options.difference ? sweep.DifferenceLabel(metric) : sweep.MetricLabel(metric);
   lines.zero_line = options.difference;
   lines.bars = true;

@@ -75,6 +75,9 @@ class PlotTest : public ::testing::Test {
     db_.AddPoint(job, "austen/loss/0-16", 2, 200, loss + 0.25);
     db_.AddPoint(job, "austen/loss/16-64", 2, 200, loss - 0.25);
     db_.AddPoint(job, "austen/loss/documents-0-16", 2, 200, 99);
+    db_.AddPoint(job, "austen/loss_change/zero-0-2", 2, 200, 0.5 + 0.125 * seed);
+    db_.AddPoint(job, "austen/loss_change/zero-2-4", 2, 200, 0.25);
+    db_.AddPoint(job, "austen/loss_change/zero-0-2-layer-1", 2, 200, 0.125);
     std::string frequencies;
     for (int pair = 0; pair < 4; ++pair) {
       const double frequency = pair < 4 * p ? std::pow(theta, -pair / 4.0) : 0;
@@ -215,7 +218,7 @@ TEST_F(PlotTest, AnOlderDatabaseIsSaid) {
 
 TEST_F(PlotTest, EndsWithoutValuesAreSaid) {
   Sql("UPDATE jobs SET state = 'FAILED'");
-  for (const char* kind : {"p", "grid", "positions", "contexts"}) {
+  for (const char* kind : {"p", "grid", "positions", "contexts", "interventions"}) {
     EXPECT_EQ(Make({.sweep = "s", .kind = kind}).status().code(), StatusCode::kFailedPrecondition);
   }
   Sql("UPDATE jobs SET state = 'SUCCEEDED', diverged_at_step = 1");

@@ -156,5 +156,37 @@ TEST_F(PlotsTest, WhatIsNotThereIsSaid) {
   EXPECT_EQ(Refused(options).code(), StatusCode::kInvalidArgument);
 }
 
+TEST_F(PlotsTest, BandsAndLayersAreCells) {
+  const int64_t sweep = db_.AddSweep("s");
+  const int64_t rope = db_.AddVariant(sweep, "RoPE");
+  for (int seed = 0; seed < 2; ++seed) {
+    const int64_t job = db_.AddJob(sweep, rope, {.seed = static_cast<uint64_t>(seed)});
+    const auto add = [&](const std::string& name, double value) {
+      db_.AddPoint(job, "austen/loss_change/" + name, 5, 500, value + seed);
+    };
+    add("zero-0-8", 4);
+    add("zero-8-9", 6);
+    add("zero-8-9-layer-1", 1);
+    add("freeze-0-8", 2);
+    add("nope", 50);
+    add("zero-8", 50);
+  }
+  const Plot plot = Made({.sweep = "s", .kind = "interventions"});
+  ASSERT_EQ(plot.rows.rows.size(), 4u);
+  EXPECT_THAT(plot.rows.rows[0],
+              ElementsAre(QueryValue("s"), QueryValue("RoPE"), QueryValue("austen/loss_change"),
+                          QueryValue("freeze"), QueryValue(), QueryValue(int64_t{0}),
+                          QueryValue(int64_t{8}), QueryValue(int64_t{2}), QueryValue(2.5),
+                          QueryValue(2.0), QueryValue(3.0)));
+  EXPECT_EQ(plot.rows.rows[3][4], QueryValue(int64_t{1}));
+  EXPECT_EQ(plot.rows.rows[3][8], QueryValue(1.5));
+  EXPECT_THAT(plot.script, AllOf(HasSubstr("RoPE: zero"), HasSubstr("0–7"), HasSubstr("NaN"),
+                                 HasSubstr("set cbrange [0:1.5]"),
+                                 HasSubstr("change of the loss (nats per token)")));
+  EXPECT_THAT(
+      Refused({.sweep = "s", .kind = "interventions", .metric = "copy/accuracy_change"}).message(),
+      HasSubstr("evaluate.interventions"));
+}
+
 }  // namespace
 }  // namespace gyre
