@@ -36,7 +36,9 @@ constexpr Millis kLookInterval{20};
 
 Status CheckJob(const TrainerJob& job) {
   const TrainConfig& train = job.config.train;
-  if (train.tokens < 0) return InvalidArgument("train.tokens must be at least 0");
+  if (train.tokens < (job.initial_weights.empty() ? 1 : 0)) {
+    return InvalidArgument("train.tokens must be at least 1, or 0 with initial weights");
+  }
   if (train.optimizer.name != "adamw") {
     return InvalidArgument("train.optimizer.name must be adamw, not '" + train.optimizer.name +
                            "'");

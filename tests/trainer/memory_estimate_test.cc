@@ -116,7 +116,7 @@ TEST(CheckMemory, ComparesWithWhatIsFree) {
 
 TEST(EstimateDeviceMemory, KnowsRoundedWeightsAndRecomputedLayers) {
   JobConfig config;
-  config.train.batch_tokens = 64 * 512;
+  config.train.tokens = config.train.batch_tokens = 64 * 512;
   config.train.micro_batch = 8;
   const MemoryEstimate wide = EstimateDeviceMemory(config);
   config.train.precision = "bf16";
@@ -129,9 +129,21 @@ TEST(EstimateDeviceMemory, KnowsRoundedWeightsAndRecomputedLayers) {
   EXPECT_LT(EstimateDeviceMemory(config).activations, narrow.activations / 2);
 }
 
+// Without a budget nothing is kept for a way back.
+TEST(EstimateMemory, OfWeightsAsTheyAreIsThatOfForwardPasses) {
+  JobConfig config;
+  config.train.tokens = config.train.batch_tokens = 64 * 512;
+  const MemoryEstimate training = EstimateMemory(config, 1);
+  config.train.tokens = 0;
+  const MemoryEstimate evaluating = EstimateMemory(config, 1);
+  EXPECT_EQ(evaluating.weights, training.weights);
+  EXPECT_EQ(evaluating.gradients + evaluating.optimizer, 0);
+  EXPECT_LT(evaluating.activations, training.activations / 2);
+}
+
 TEST(EstimateMemory, GrowsWithWhatItShould) {
   JobConfig config;
-  config.train.batch_tokens = 64 * 512;
+  config.train.tokens = config.train.batch_tokens = 64 * 512;
   config.train.micro_batch = 8;
   const MemoryEstimate base = EstimateMemory(config, 1);
   config.train.micro_batch = 16;
@@ -147,7 +159,7 @@ TEST(EstimateMemory, GrowsWithWhatItShould) {
 // What products take has half the size in bfloat16, all else stays as it is.
 TEST(EstimateMemory, KnowsPrecisionAndMlp) {
   JobConfig config;
-  config.train.batch_tokens = 16 * 512;
+  config.train.tokens = config.train.batch_tokens = 16 * 512;
   config.data.context = 512;
   const MemoryEstimate wide = EstimateMemory(config, 1);
   config.train.precision = "bf16";
@@ -164,7 +176,7 @@ TEST(EstimateMemory, KnowsPrecisionAndMlp) {
 // Beside the activations, the angles of every layer and each thread's scores grow with the length.
 TEST(EstimateMemory, OfAnEvaluationHasAllThatItsLengthTakes) {
   JobConfig config;
-  config.train.batch_tokens = 64 * 512;
+  config.train.tokens = config.train.batch_tokens = 64 * 512;
   config.train.micro_batch = 8;
   const ModelConfig& model = config.model;
   const auto at = [&config](int context, int threads) {
