@@ -120,7 +120,10 @@ Result<ExportedModel> DescribeModel(const JobWeights& job, const AskSql& ask,
   model.files["config.json"] = exported.json.dump(2) + "\n";
   if (!hashes.empty()) {
     auto tokenizer = ReadFile(home / "datasets" / hashes.front() / "tokenizer.model");
-    if (tokenizer.ok()) model.files["tokenizer.model"] = *std::move(tokenizer);
+    const bool json = tokenizer.ok() && tokenizer->starts_with("{");
+    if (tokenizer.ok()) {
+      model.files[json ? "tokenizer.json" : "tokenizer.model"] = *std::move(tokenizer);
+    }
   }
   model.config = std::move(config->model);
   model.not_in_transformers = std::move(exported.not_in_transformers);

@@ -7,22 +7,27 @@
 #include "base/hash.h"
 #include "cli/exit_code.h"
 #include "trainer/data/sentencepiece.h"
+#include "trainer/data/tokenizer_json.h"
 #include "trainer/pretrained/weights_object.h"
 
 namespace gyre {
 namespace {
 
-constexpr size_t kMaxModelBytes = size_t{1} << 27;
-
 /// Weights know tokens by number only, so texts of another tokenizer train without a fault, and on
 /// nonsense. Empty if the folder brings none, or the text came as ids.
 std::string OtherTokenizer(const std::string& folder, const DatasetInfo& text) {
-  const std::filesystem::path place = std::filesystem::path(folder) / "tokenizer.model";
-  const auto model = ReadFile(place, kMaxModelBytes);
-  if (!model.ok() || text.bytes == 0) return "";
-  if (text.tokenizer == std::string(kSentencePieceIdentity) + Sha256Hex(*model)) return "";
+  std::string theirs;
+  for (const auto& [name, kind] : {std::pair("tokenizer.json", kTokenizerJsonIdentity),
+                                   std::pair("tokenizer.model", kSentencePieceIdentity)}) {
+    const std::filesystem::path place = std::filesystem::path(folder) / name;
+    const auto model = ReadFile(place, kMaxTokenizerModelBytes);
+    if (!model.ok()) continue;
+    if (text.bytes == 0 || text.tokenizer == std::string(kind) + Sha256Hex(*model)) return "";
+    theirs = place.string();
+  }
+  if (theirs.empty()) return "";
   return "note: the weights in " + folder + " have a tokenizer of their own, and " + text.name +
-         " is read by another, so the same ids mean other text; `tokenizer: " + place.string() +
+         " is read by another, so the same ids mean other text; `tokenizer: " + theirs +
          "` under data takes theirs";
 }
 

@@ -96,18 +96,18 @@ std::optional<Json> ReadTokenizer(const std::string& path, const YamlRef& ref, F
   if (ref.node->IsMapping()) return ReadMapping(path, ref, faults);
   const bool scalar = ref.node->IsScalar();
   if (scalar && ref.node->text == "bytes") return Json("bytes");
-  if (scalar && ref.node->text.ends_with(".model")) {
+  if (scalar && IsTokenizerFile(ref.node->text)) {
     auto text = ReadText(path, ref, faults);
     if (!text) return std::nullopt;
     return Json(*std::move(text));
   }
-  faults->Add(
-      ref.place,
-      path +
-          " must be bytes, a SentencePiece .model, {train: bpe, vocab_size: n} or {ids: n}, "
-          "and is " +
-          DescribeNode(*ref.node),
-      scalar ? DidYouMean(ref.node->text, {"bytes"}) : "");
+  faults->Add(ref.place,
+              path +
+                  " must be bytes, a SentencePiece .model, a tokenizer.json, {train: bpe, "
+                  "vocab_size: n} or "
+                  "{ids: n}, and is " +
+                  DescribeNode(*ref.node),
+              scalar ? DidYouMean(ref.node->text, {"bytes"}) : "");
   return std::nullopt;
 }
 

@@ -389,7 +389,7 @@ constexpr Field kFields[] = {
      .kind = kTokenizer,
      .default_text = "bytes",
      .meaning =
-         "bytes; a SentencePiece .model; {train: bpe, vocab_size: n}: trained on a sample of "
+         "bytes; a SentencePiece .model; a tokenizer.json (byte-level BPE); {train: bpe, vocab_size: n}: trained on a sample of "
          "the training text; {ids: n, document_start: id} for .bin files of ids"},
     {.path = "data.context",
      .kind = kCount,

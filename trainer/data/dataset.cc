@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "trainer/data/dataset_writer.h"
 #include "trainer/data/sentencepiece.h"
+#include "trainer/data/tokenizer_json.h"
 
 namespace gyre {
 namespace {
@@ -118,9 +119,10 @@ Status Dataset::Verify(std::stop_token stop) const {
   // The model by its hash, which the identity has: a machine that only trains need not open it.
   const std::string_view identity = info_.tokenizer;
   bool same = hash.Finish() == info_.hash;
-  if (identity.starts_with(kSentencePieceIdentity)) {
+  for (const std::string_view kind : {kSentencePieceIdentity, kTokenizerJsonIdentity}) {
+    if (!identity.starts_with(kind)) continue;
     const auto model = ReadFile(folder_ / "tokenizer.model", kMaxTokenizerModelBytes);
-    same &= model.ok() && Sha256Hex(*model) == identity.substr(kSentencePieceIdentity.size());
+    same &= model.ok() && Sha256Hex(*model) == identity.substr(kind.size());
   }
   if (same) return OkStatus();
   return DataLoss("the data set " + info_.hash +

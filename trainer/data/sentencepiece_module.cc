@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <unordered_map>
 #include <utility>
 
 #include "base/hash.h"
+#include "trainer/data/remembered_chunks.h"
 #include "trainer/data/sentencepiece.h"
 #include "trainer/data/text_chunks.h"
 
@@ -21,10 +21,6 @@ constexpr std::string_view kSpace = "\xE2\x96\x81";  // U+2581, the library's si
 // Protocol buffers merge a message that comes twice, field by field, the later one winning: this is
 // a normalizer_spec without a character map, without a space in front, without spaces removed.
 constexpr std::string_view kWithoutNormalization("\x1A\x08\x12\x00\x18\x00\x20\x00\x28\x01", 10);
-
-// Of two generations: when the younger is full it becomes the older, so that what is used often
-// stays.
-constexpr size_t kMaxRememberedChunks = 1 << 18, kMaxRememberedBytes = 48;
 
 std::string WithSpaces(std::string_view piece) {
   std::string bytes;
@@ -42,11 +38,6 @@ bool SpansWords(std::string_view bytes) {
   return word != std::string_view::npos && bytes.find(' ', word) != std::string_view::npos;
 }
 
-struct TextHash {
-  using is_transparent = void;
-  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-};
-
 class SentencePieceTokenizer : public Tokenizer {
  public:
   static Result<std::unique_ptr<Tokenizer>> Open(std::string model, const std::string& name);
@@ -62,33 +53,14 @@ class SentencePieceTokenizer : public Tokenizer {
     while (done < text.size()) {
       const size_t length = NextChunk(text.substr(done), last, whole_lines_);
       if (length == 0) break;
-      AddChunk(text.substr(done, length), ids);
+      remembered_.Append(
+          text.substr(done, length), [this](std::string_view chunk) { return Made(chunk); }, ids);
       done += length;
     }
     return done;
   }
 
  private:
-  using Remembered = std::unordered_map<std::string, std::vector<int>, TextHash, std::equal_to<>>;
-
-  void AddChunk(std::string_view chunk, std::vector<int32_t>* ids) {
-    auto found = younger_.find(chunk);
-    if (found == younger_.end()) {
-      const auto old = older_.find(chunk);
-      found = Remember(chunk, old != older_.end() ? std::move(old->second) : Made(chunk));
-    }
-    ids->insert(ids->end(), found->second.begin(), found->second.end());
-    if (chunk.size() > kMaxRememberedBytes) younger_.erase(found);
-  }
-
-  Remembered::iterator Remember(std::string_view chunk, std::vector<int> ids) {
-    if (younger_.size() >= kMaxRememberedChunks) {
-      older_ = std::move(younger_);
-      younger_.clear();
-    }
-    return younger_.emplace(chunk, std::move(ids)).first;
-  }
-
   std::vector<int> Made(std::string_view chunk) {
     std::vector<int> made;
     if (!processor_.Encode(chunk, &made).ok() || !ComesBack(made, chunk)) {
@@ -113,7 +85,7 @@ class SentencePieceTokenizer : public Tokenizer {
   std::array<int32_t, 256> byte_ids_;
   int32_t document_start_ = 0;
   bool whole_lines_ = false;
-  Remembered younger_, older_;
+  RememberedChunks remembered_;
 };
 
 Result<std::unique_ptr<Tokenizer>> SentencePieceTokenizer::Open(std::string model,

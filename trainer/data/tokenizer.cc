@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "trainer/data/sentencepiece.h"
+#include "trainer/data/tokenizer_json.h"
 
 namespace gyre {
 namespace {
@@ -76,6 +77,11 @@ Result<std::unique_ptr<Tokenizer>> TokenizerWithIdentity(const std::string& iden
   }
   if (identity.starts_with(kSentencePieceIdentity)) {
     GYRE_ASSIGN_OR_RETURN(auto tokenizer, OpenSentencePiece(model, "tokenizer.model"));
+    if (tokenizer->identity() == identity) return tokenizer;
+    return DataLoss("tokenizer.model is not the one that the data set was made with");
+  }
+  if (identity.starts_with(kTokenizerJsonIdentity)) {
+    GYRE_ASSIGN_OR_RETURN(auto tokenizer, OpenTokenizerJson(model, "tokenizer.model"));
     if (tokenizer->identity() == identity) return tokenizer;
     return DataLoss("tokenizer.model is not the one that the data set was made with");
   }

@@ -1,11 +1,12 @@
 #pragma once
 
 // Text to token ids and back. Nothing is lost: the bytes of the ids, one after the other, are the
-// text, whatever it is.
+// text, whatever it is (but for bytes that a byte-level BPE has no token for).
 //
-//   bytes          ids 0-255 are the bytes themselves, 256 is the start of a document
-//   SentencePiece  sentencepiece.h
-//   ids            the text is ids already: 32 bits each, little-endian (token_file.h)
+//   bytes           ids 0-255 are the bytes themselves, 256 is the start of a document
+//   SentencePiece   sentencepiece.h
+//   tokenizer.json  byte-level BPE: tokenizer_json.h
+//   ids             the text is ids already: 32 bits each, little-endian (token_file.h)
 
 #include <cstddef>
 #include <cstdint>

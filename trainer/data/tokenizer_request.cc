@@ -16,15 +16,15 @@ constexpr int64_t kMaxVocabulary = 1 << 24;
 
 Result<TokenizerRequest> TokenizerRequestFromJson(const Json& json) {
   const Status fault = InvalidArgument(
-      "a tokenizer is bytes, a SentencePiece .model, {train: bpe, vocab_size: n} or {ids: n}, "
-      "not " +
+      "a tokenizer is bytes, a SentencePiece .model, a tokenizer.json, {train: bpe, vocab_size: n} "
+      "or {ids: n}, not " +
       json.dump(-1, ' ', false, Json::error_handler_t::replace));
   TokenizerRequest request;
   if (json.is_null() || json == "bytes") return request;
   if (json.is_string()) {
     request.kind = TokenizerKind::kModel;
     request.path = json.get<std::string>();
-    if (request.path.ends_with(".model")) return request;
+    if (IsTokenizerFile(request.path)) return request;
     return fault;
   }
   if (!json.is_object()) return fault;
@@ -48,6 +48,10 @@ Result<TokenizerRequest> TokenizerRequestFromJson(const Json& json) {
     request.holdout = json["holdout"].get<double>();
   }
   return request;
+}
+
+bool IsTokenizerFile(std::string_view text) {
+  return text.ends_with(".model") || text.ends_with(".json");
 }
 
 std::optional<int> VocabularyOf(const TokenizerRequest& tokenizer) {

@@ -4,6 +4,7 @@
 //
 //   "bytes"
 //   "path/to/x.model"                      a SentencePiece model
+//   "path/to/tokenizer.json"               a byte-level BPE
 //   {"train": "bpe", "vocab_size": n, "on": [{"source", "part", "weight"}, ...], "holdout": h}
 //                                          trained on a sample of these texts
 //   {"ids": n, "document_start": id}       the source is ids already; document_start may be missing
@@ -13,13 +14,14 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 #include "trainer/config/job_config.h"
 
 namespace gyre {
 
-enum class TokenizerKind { kBytes, kModel, kTrained, kIds };
+enum class TokenizerKind { kBytes, kModel, kTrained, kIds };  // kModel: a file
 
 struct TokenizerRequest {
   TokenizerKind kind = TokenizerKind::kBytes;
@@ -32,6 +34,9 @@ struct TokenizerRequest {
 
 /// INVALID_ARGUMENT: not a tokenizer.
 Result<TokenizerRequest> TokenizerRequestFromJson(const Json& json);
+
+/// Whether a text names a tokenizer's file: it ends in .model or .json.
+bool IsTokenizerFile(std::string_view text);
 
 /// The vocabulary, unless it takes a look at the model's file to know.
 std::optional<int> VocabularyOf(const TokenizerRequest& tokenizer);

@@ -10,6 +10,7 @@
 #include "trainer/data/requested_text.h"
 #include "trainer/data/sentencepiece.h"
 #include "trainer/data/text_chunks.h"
+#include "trainer/data/tokenizer_json.h"
 
 namespace gyre {
 namespace {
@@ -178,10 +179,8 @@ Result<std::string> TokenizerStamp(const fs::path& home, const TokenizerRequest&
 Result<std::unique_ptr<Tokenizer>> PrepareTokenizer(const TokenizerRequest& request,
                                                     Preparation* preparation) {
   switch (request.kind) {
-    case TokenizerKind::kModel: {
-      GYRE_ASSIGN_OR_RETURN(std::string model, ReadModel(request.path));
-      return OpenSentencePiece(std::move(model), request.path);
-    }
+    case TokenizerKind::kModel:
+      return OpenTokenizerFile(request.path);
     case TokenizerKind::kTrained:
       return FindOrTrain(request, preparation);
     case TokenizerKind::kIds:
@@ -192,9 +191,14 @@ Result<std::unique_ptr<Tokenizer>> PrepareTokenizer(const TokenizerRequest& requ
   return MakeByteTokenizer();
 }
 
-Result<int> ModelFileVocabulary(const std::string& path) {
+Result<std::unique_ptr<Tokenizer>> OpenTokenizerFile(const std::string& path) {
   GYRE_ASSIGN_OR_RETURN(std::string model, ReadModel(path));
-  GYRE_ASSIGN_OR_RETURN(const auto tokenizer, OpenSentencePiece(std::move(model), path));
+  if (path.ends_with(".json")) return OpenTokenizerJson(std::move(model), path);
+  return OpenSentencePiece(std::move(model), path);
+}
+
+Result<int> ModelFileVocabulary(const std::string& path) {
+  GYRE_ASSIGN_OR_RETURN(const auto tokenizer, OpenTokenizerFile(path));
   return tokenizer->vocab_size();
 }
 

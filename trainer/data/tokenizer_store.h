@@ -28,6 +28,10 @@ Result<std::string> TokenizerStamp(const std::filesystem::path& home,
 Result<std::unique_ptr<Tokenizer>> PrepareTokenizer(const TokenizerRequest& request,
                                                     Preparation* preparation);
 
+/// The tokenizer in a file, whose name says of which kind it is. NOT_FOUND, INVALID_ARGUMENT,
+/// UNIMPLEMENTED as above.
+Result<std::unique_ptr<Tokenizer>> OpenTokenizerFile(const std::string& path);
+
 /// The vocabulary of the model in a file. As above.
 Result<int> ModelFileVocabulary(const std::string& path);
 

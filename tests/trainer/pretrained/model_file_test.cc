@@ -11,6 +11,7 @@
 #include "trainer/position/rotation.h"
 #include "trainer/pretrained/gguf_rope.h"
 #include "trainer/pretrained/pretrained_folder.h"
+#include "trainer/pretrained/tokenizer_of.h"
 
 namespace gyre {
 namespace {
@@ -174,6 +175,55 @@ TEST_F(ModelFileTest, DivisorsOfFrequencies) {
        {std::vector<float>{1, 2, 1, 3}, {1, 1, NAN}, {0, 0}, {1, -2}}) {
     EXPECT_THAT(RopeOfDivisors(odd, 1e4).status().message(), HasSubstr("rope_freqs.weight"));
   }
+}
+
+// Bytes, one merge, and a token of its own; `kind` and `pre` as llama.cpp names them.
+MadeGguf WithTokenizer(const std::string& kind, const std::string& pre) {
+  std::vector<std::string> tokens;
+  std::vector<int32_t> types(258, 1);
+  for (int code = 0; code < 256; ++code) {  // the characters that bytes are written as
+    const bool itself = (code >= 33 && code <= 126) || (code >= 161 && code != 173);
+    int other = 256;
+    for (int below = 0; below < code; ++below) {
+      other += !((below >= 33 && below <= 126) || (below >= 161 && below != 173));
+    }
+    const int character = itself ? code : other;
+    tokens.push_back(character < 128 ? std::string(1, static_cast<char>(character))
+                                     : std::string{static_cast<char>(0xC0 | character >> 6),
+                                                   static_cast<char>(0x80 | (character & 63))});
+  }
+  tokens.push_back("ab");
+  tokens.push_back("<|end|>");
+  types.back() = 3;
+  MadeGguf made = Model("llama");
+  made.Text("tokenizer.ggml.model", kind).Text("tokenizer.ggml.pre", pre);
+  made.Texts("tokenizer.ggml.tokens", tokens).Wholes("tokenizer.ggml.token_type", types);
+  made.Texts("tokenizer.ggml.merges", {"a b"}).Count("tokenizer.ggml.bos_token_id", 257);
+  return made;
+}
+
+TEST_F(ModelFileTest, TheTokenizerInAFile) {
+  const auto encode = [this](const std::string& pre, const std::string& text) {
+    std::vector<int32_t> ids;
+    const auto tokenizer = TokenizerOf(Write("m.gguf", WithTokenizer("gpt2", pre).File()));
+    EXPECT_TRUE(tokenizer.ok()) << tokenizer.status();
+    if (tokenizer.ok()) (*tokenizer)->Encode(text, true, &ids);
+    return ids;
+  };
+  EXPECT_THAT(encode("smollm", "abc<|end|>"), ElementsAre(256, 'c', 257));
+  // Llama 3's begin with a token, which then is none of the text's.
+  EXPECT_EQ(encode("llama-bpe", "ab<|end|>").size(), 8u);
+  EXPECT_THAT(
+      TokenizerOf(Write("m.gguf", WithTokenizer("gpt2", "tekken").File())).status().message(),
+      HasSubstr("tokenizer.ggml.pre is 'tekken'; known are gpt-2"));
+  EXPECT_THAT(
+      TokenizerOf(Write("m.gguf", WithTokenizer("llama", "default").File())).status().message(),
+      HasSubstr("is 'llama', and only gpt2 (byte-level BPE) can be read; put the model's "
+                "tokenizer.model beside"));
+  EXPECT_THAT(TokenizerOf(Write("x/m.bin", "")).status().message(),
+              HasSubstr("no tokenizer.model or tokenizer.json in"));
+  Write("x/tokenizer.json", "{}");
+  EXPECT_THAT(TokenizerOf(Path("x")).status().message(), HasSubstr("only BPE can be read"));
 }
 
 std::string Header(std::vector<int32_t> numbers) {
