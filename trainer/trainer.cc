@@ -17,6 +17,7 @@
 #include "trainer/backend/create_backend.h"
 #include "trainer/checkpoint.h"
 #include "trainer/collect_statistics.h"
+#include "trainer/config/intervention.h"
 #include "trainer/evaluation.h"
 #include "trainer/final_evaluation.h"
 #include "trainer/intervention_evaluation.h"
@@ -52,6 +53,10 @@ Status CheckJob(const TrainerJob& job) {
                            ", and it is not said which weights those are");
   }
   if (job.validation_datasets.empty()) return InvalidArgument("the job has no validation set");
+  for (const Intervention& intervention : job.config.evaluate.interventions) {
+    const Status fits = CheckIntervention(intervention, job.config.model);
+    if (!fits.ok()) return fits.WithContext("evaluate.interventions: " + intervention.name);
+  }
   return OkStatus();
 }
 

@@ -128,6 +128,17 @@ TEST_F(InterventionEvaluationTest, WithoutQueriesThereIsNoPosition) {
   EXPECT_EQ(End(Run(job)).at("held/loss_sample/zero-0-2"), rope);
 }
 
+// Before the training, not after it.
+TEST_F(InterventionEvaluationTest, WhatTheModelDoesNotHaveIsRefusedAtOnce) {
+  job_.config.evaluate.interventions = {Pairs(kZero, 0, 1, {2})};
+  RecordingObserver observer;
+  TrainControl control;
+  const auto outcome = Train(job_, {home_, "", 1}, observer, control);
+  EXPECT_EQ(outcome.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(outcome.status().message(), testing::HasSubstr("zero-0-1: there is no layer 2"));
+  EXPECT_TRUE(observer.points.empty());
+}
+
 TEST_F(InterventionEvaluationTest, RanksAgree) {
   job_.config.evaluate.interventions = {Pairs(kZero, 0, 1), Pairs(kFreeze, 0, 2)};
   const Points alone = End(Run(job_));
