@@ -33,6 +33,9 @@ struct AttentionTrace {
   /// (tokens, (H + 2K) d), rotated.
   std::vector<double> qkv;
   std::vector<double> log_sum_exp;  // (tokens, H)
+  /// logit(i, j) = cap(scale q(i) k(j)) - slope (i - j), with cap(x) = softcap tanh(x / softcap).
+  double scale = 0;    // 0: 1 / sqrt(d)
+  double softcap = 0;  // 0: cap(x) = x
 };
 
 }  // namespace gyre

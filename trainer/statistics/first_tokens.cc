@@ -44,7 +44,9 @@ class Layer {
         if (position_.window > 0 && i - j >= static_cast<size_t>(position_.window)) continue;
         double logit = 0;
         for (size_t c = 0; c < size_; ++c) logit += HeadOf(i, head)[c] * HeadOf(j, key_head)[c];
-        logit = logit / std::sqrt(static_cast<double>(size_)) - slope * static_cast<double>(i - j);
+        logit *= trace_.scale > 0 ? trace_.scale : 1 / std::sqrt(static_cast<double>(size_));
+        if (trace_.softcap > 0) logit = trace_.softcap * std::tanh(logit / trace_.softcap);
+        logit -= slope * static_cast<double>(i - j);
         row[j] = std::exp(logit - trace_.log_sum_exp[i * heads_ + head]);
       }
     }
@@ -70,6 +72,7 @@ void AppendFirstTokens(const std::vector<AttentionTrace>& traces,
   const auto heads = static_cast<size_t>(model.num_attention_heads);
   const auto kv_heads = static_cast<size_t>(model.num_key_value_heads);
   for (size_t l = 0; l < traces.size(); ++l) {
+    if (traces[l].qkv.empty()) continue;
     const Layer layer(static_cast<int>(l), traces[l], positions[l], model);
     const auto append = [&](const char* tensor, size_t first, size_t count) {
       for (size_t head = 0; head < count; ++head) {

@@ -16,7 +16,7 @@ namespace gyre {
 inline constexpr int kFirstTokens = 20;
 
 /// Adds the norms of all heads of q, k and v and the attention of all heads of q, layer by layer;
-/// `positions` are those that the traces came from.
+/// an empty trace adds nothing. `positions` are those that the traces came from.
 void AppendFirstTokens(const std::vector<AttentionTrace>& traces,
                        const std::vector<LayerPosition>& positions, const ModelConfig& model,
                        StatisticsRecord* record);
