@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/store/schema_models_sql.h"
 #include "coordinator/store/schema_protocol_sql.h"
 #include "coordinator/store/schema_sql.h"
 #include "coordinator/store/schema_statistics_sql.h"
@@ -17,7 +18,8 @@ constexpr int64_t kApplicationId = 0x67797265;
 const std::vector<std::string>& Migrations() {
   static const auto* const migrations = new std::vector<std::string>{
       std::string(kTablesSql) + kViewsSql, kVersion2Sql,
-      std::string(kStatisticsTablesSql) + kCurveViewsSql + kStatisticsViewsSql, kVersion4Sql};
+      std::string(kStatisticsTablesSql) + kCurveViewsSql + kStatisticsViewsSql, kVersion4Sql,
+      std::string(kModelsSql) + kModelViewsSql};
   return *migrations;
 }
 

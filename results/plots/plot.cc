@@ -11,6 +11,7 @@ namespace {
 struct KindRow {
   PlotKind kind;
   PlotMaker make;
+  bool of_models = false;  // a pretrained model has it, too
 };
 
 const std::vector<KindRow>& Table() {
@@ -31,14 +32,18 @@ const std::vector<KindRow>& Table() {
        MakeGridPlot},
       {{"frequencies", "norms of frequency pairs by layer, or by head of one --layer",
         "--tensor --layer --step --without-first"},
-       MakeFrequenciesPlot},
+       MakeFrequenciesPlot,
+       true},
       {{"contributions", "the same of the pairs' exact shares of the logits", "--layer --step"},
-       MakeContributionsPlot},
+       MakeContributionsPlot,
+       true},
       {{"tokens", "one head token by token, beside its attention",
         "--tensor --layer --head --step"},
-       MakeTokensPlot},
+       MakeTokensPlot,
+       true},
       {{"heads", "the census of heads: positional, first-token, semantic", "--step"},
-       MakeHeadsPlot},
+       MakeHeadsPlot,
+       true},
       {{"interventions", "change of the loss without a band of frequencies, by band and layer",
         "--metric"},
        MakeInterventionsPlot},
@@ -106,6 +111,11 @@ Result<Plot> MakePlot(const PlotOptions& options, const AskSql& ask) {
   }
   GYRE_RETURN_IF_ERROR(CheckOptions(options, row->kind));
   GYRE_ASSIGN_OR_RETURN(const PlottedSweep sweep, ReadPlottedSweep(options, ask));
+  if (sweep.pretrained && !row->of_models) {
+    return InvalidArgument(sweep.name +
+                           " is a pretrained model: it has frequencies, contributions, tokens and "
+                           "heads, and no curves");
+  }
   return row->make(options, sweep, ask);
 }
 

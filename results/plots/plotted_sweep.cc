@@ -22,9 +22,20 @@ std::optional<double> OptionalReal(const QueryValue& value) {
   return std::isnan(real) ? std::nullopt : std::optional<double>(real);
 }
 
+// Whether there are models with names: version 5 of the schema.
+Result<bool> KnowsModels(const AskSql& ask) {
+  GYRE_ASSIGN_OR_RETURN(const QueryTable version, ask("PRAGMA user_version"));
+  return !version.rows.empty() && CellInt(version.rows[0][0]) >= 5;
+}
+
 Status NoSuchSweep(const std::string& name, const AskSql& ask) {
-  GYRE_ASSIGN_OR_RETURN(const QueryTable table,
-                        ask("SELECT name FROM sweeps ORDER BY id DESC LIMIT 21"));
+  GYRE_ASSIGN_OR_RETURN(const bool models, KnowsModels(ask));
+  GYRE_ASSIGN_OR_RETURN(
+      const QueryTable table,
+      ask("SELECT name FROM (SELECT name FROM sweeps ORDER BY id DESC)" +
+          std::string(models ? " UNION ALL SELECT DISTINCT name FROM models WHERE name <> ''"
+                             : "") +
+          " LIMIT 21"));
   std::vector<std::string> names;
   for (const auto& row : table.rows) names.push_back(CellText(row[0]));
   return NotFound("no sweep is called '" + name + "'" +
@@ -74,6 +85,22 @@ Result<std::vector<PlottedVariant>> ReadVariants(const std::string& sweep, const
     variants[place->second].jobs.push_back({static_cast<uint64_t>(CellInt(row[1])), CellInt(row[2]),
                                             CellText(row[3]), CellInt(row[4]) != 0,
                                             CellInt(row[5])});
+  }
+  return variants;
+}
+
+Result<std::vector<PlottedVariant>> ReadModels(const std::string& name, const AskSql& ask) {
+  std::vector<PlottedVariant> variants;
+  GYRE_ASSIGN_OR_RETURN(const bool models, KnowsModels(ask));
+  if (!models) return variants;
+  GYRE_ASSIGN_OR_RETURN(const QueryTable table,
+                        ask("SELECT variant, '', config, '', NULL, NULL, id, tokens FROM models"
+                            " WHERE name = " +
+                            SqlText(name) + " ORDER BY id"));
+  for (const auto& row : table.rows) {
+    PlottedVariant& variant = variants.emplace_back(ReadVariant(row));
+    variant.pretrained = true;
+    variant.jobs.push_back({0, -CellInt(row[6]), "SUCCEEDED", false, CellInt(row[7])});
   }
   return variants;
 }
@@ -167,6 +194,10 @@ Result<PlottedSweep> ReadPlottedSweep(const PlotOptions& options, const AskSql& 
   PlottedSweep sweep;
   sweep.name = options.sweep;
   GYRE_ASSIGN_OR_RETURN(sweep.variants, ReadVariants(options.sweep, ask));
+  if (sweep.variants.empty()) {
+    GYRE_ASSIGN_OR_RETURN(sweep.variants, ReadModels(options.sweep, ask));
+    sweep.pretrained = true;
+  }
   if (sweep.variants.empty()) return NoSuchSweep(options.sweep, ask);
   const auto& config = sweep.variants.front().config;
   const nlohmann::ordered_json::json_pointer validation("/data/validation");

@@ -1,6 +1,8 @@
 #pragma once
 
-// A sweep as plots see it: its variants and jobs, and their points, asked for in SQL.
+// A sweep as plots see it: its variants and jobs, and their points, asked for in SQL. A pretrained
+// model that was analysed is one, too: its variants are the texts that it was analysed on, each
+// with one job, which has statistics and no points.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -14,7 +16,9 @@ namespace gyre {
 
 struct PlottedJob {
   uint64_t seed = 0;
-  int64_t source = 0;  // the job whose points these are: itself, or the one that it reuses
+  /// The job whose points these are: itself, or the one that it reuses. A pretrained model's stands
+  /// for one: minus its id.
+  int64_t source = 0;
   std::string state;
   bool diverged = false;
   int64_t tokens_budget = 0;
@@ -29,11 +33,13 @@ struct PlottedVariant {
   std::string position_type;
   std::optional<double> theta, p;
   int context = 0;
+  bool pretrained = false;
   std::vector<PlottedJob> jobs;
 };
 
 struct PlottedSweep {
   std::string name;
+  bool pretrained = false;                   // a model that was analysed
   std::vector<std::string> validation_sets;  // of the first variant
   std::string loss_unit;                     // "nats per byte" where every token is one
   std::vector<PlottedVariant> variants;      // those asked for, in the sweep's order

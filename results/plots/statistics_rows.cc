@@ -1,6 +1,7 @@
 #include "results/plots/statistics_rows.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <set>
 
@@ -20,8 +21,23 @@ std::string Condition(const StatisticsTable& table, const PlotOptions& options) 
   if (options.layer) condition += " AND layer = " + std::to_string(*options.layer);
   if (options.step) return condition + " AND step = " + std::to_string(*options.step);
   return condition + " AND step = (SELECT max(step) FROM " + table.table +
-         " last WHERE last.job_id = n.job_id)";
+         " last WHERE last.job_id IS n.job_id AND last.model_id IS n.model_id)";
 }
+
+// Rows of jobs, and of models, which have minus their ids; each by the index that there is.
+std::string OwnedBy(const std::vector<int64_t>& jobs) {
+  std::vector<int64_t> of_jobs, of_models;
+  for (const int64_t job : jobs) {
+    if (job >= 0) {
+      of_jobs.push_back(job);
+    } else {
+      of_models.push_back(-job);
+    }
+  }
+  if (of_models.empty()) return "job_id IN (" + SqlList(of_jobs) + ")";
+  return "(job_id IN (" + SqlList(of_jobs) + ") OR model_id IN (" + SqlList(of_models) + "))";
+}
+constexpr char kOwner[] = "coalesce(job_id, -model_id)";
 
 }  // namespace
 
@@ -39,8 +55,8 @@ Result<std::set<int64_t>> JobsWithStatistics(const StatisticsTable& table,
                                              const std::vector<int64_t>& jobs, const AskSql& ask) {
   GYRE_RETURN_IF_ERROR(CheckStatisticsTables(ask));
   GYRE_ASSIGN_OR_RETURN(const QueryTable rows,
-                        ask("SELECT DISTINCT job_id FROM " + table.table + " n WHERE job_id IN (" +
-                            SqlList(jobs) + ")" + Condition(table, options)));
+                        ask(std::string("SELECT DISTINCT ") + kOwner + " FROM " + table.table +
+                            " n WHERE " + OwnedBy(jobs) + Condition(table, options)));
   std::set<int64_t> present;
   for (const auto& row : rows.rows) present.insert(CellInt(row[0]));
   return present;
@@ -56,9 +72,9 @@ Result<std::map<int64_t, JobStatistics>> ReadStatistics(const StatisticsTable& t
     const auto first = jobs.begin() + static_cast<ptrdiff_t>(begin);
     const auto count = static_cast<ptrdiff_t>(std::min(kJobsAtOnce, jobs.size() - begin));
     GYRE_ASSIGN_OR_RETURN(const QueryTable rows,
-                          ask("SELECT job_id, step, tokens, layer, head, " + table.column +
-                              " FROM " + table.table + " n WHERE job_id IN (" +
-                              SqlList({first, first + count}) + ")" + Condition(table, options)));
+                          ask(std::string("SELECT ") + kOwner + ", step, tokens, layer, head, " +
+                              table.column + " FROM " + table.table + " n WHERE " +
+                              OwnedBy({first, first + count}) + Condition(table, options)));
     for (const auto& row : rows.rows) {
       JobStatistics& job = statistics[CellInt(row[0])];
       job.step = CellInt(row[1]);
@@ -75,12 +91,16 @@ Status NoStatistics(const StatisticsTable& table, const PlotOptions& options,
                     const PlottedSweep& sweep, const std::string& collect, const AskSql& ask) {
   GYRE_ASSIGN_OR_RETURN(
       const QueryTable rows,
-      ask("SELECT DISTINCT step, layer FROM " + table.table + " WHERE job_id IN (" +
-          SqlList(SourceJobs(sweep)) + ")" + (table.where.empty() ? "" : " AND " + table.where)));
+      ask("SELECT DISTINCT step, layer FROM " + table.table + " WHERE " +
+          OwnedBy(SourceJobs(sweep)) + (table.where.empty() ? "" : " AND " + table.where)));
   std::set<int64_t> steps, layers;
   for (const auto& row : rows.rows) {
     steps.insert(CellInt(row[0]));
     layers.insert(CellInt(row[1]));
+  }
+  if (steps.empty() && sweep.pretrained) {
+    return FailedPrecondition("nothing of " + collect + " is there for " + sweep.name +
+                              ": analyse it again with --collect " + collect);
   }
   if (steps.empty()) {
     return FailedPrecondition("no job of " + sweep.name + " has reported " + collect +
@@ -98,7 +118,8 @@ Status NoStatistics(const StatisticsTable& table, const PlotOptions& options,
 Result<std::vector<std::vector<double>>> ReadFrequencies(int64_t job, int64_t tokens,
                                                          const AskSql& ask) {
   GYRE_ASSIGN_OR_RETURN(const QueryTable table,
-                        ask("SELECT rotation FROM jobs WHERE id = " + std::to_string(job)));
+                        ask(std::string("SELECT rotation FROM ") + (job < 0 ? "models" : "jobs") +
+                            " WHERE id = " + std::to_string(std::abs(job))));
   std::vector<std::vector<double>> frequencies;
   if (table.rows.empty()) return frequencies;
   const auto layers = nlohmann::json::parse(CellText(table.rows[0][0]), nullptr, false);
@@ -154,6 +175,12 @@ void SetSeeds(const std::map<int64_t, JobStatistics>& statistics,
 }
 
 std::string SeedsAndStep(const std::vector<ShownVariant>& shown) {
+  if (!shown.empty() && shown.front().variant->pretrained) {
+    std::set<int64_t> tokens;
+    for (const ShownVariant& one : shown) tokens.insert(one.seeds.front()->tokens);
+    if (tokens.size() > 1) return "windows of text";
+    return "windows of text (" + FormatCount(static_cast<double>(*tokens.begin())) + " tokens)";
+  }
   size_t fewest = SIZE_MAX, most = 0;
   std::set<std::pair<int64_t, int64_t>> steps;
   for (const ShownVariant& one : shown) {

@@ -66,7 +66,8 @@ std::vector<ShownVariant> ShowVariants(const PlottedSweep& sweep, const std::set
 /// `statistics` has all jobs of `shown`, and outlives it.
 void SetSeeds(const std::map<int64_t, JobStatistics>& statistics, std::vector<ShownVariant>* shown);
 
-/// "3 seeds, after step 147 (301k tokens)".
+/// "3 seeds, after step 147 (301k tokens)"; of a pretrained model "windows of text (8.2k
+/// tokens)".
 std::string SeedsAndStep(const std::vector<ShownVariant>& shown);
 
 /// The numbers of a JSON array; NaN where it has none.

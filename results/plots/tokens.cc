@@ -167,12 +167,16 @@ class TokenPlotMaker {
     map_.words.title = sweep_.name + "/" + head_.variant->name + ": layer " +
                        std::to_string(head_.layer) + ", head " + std::to_string(head_.head) +
                        ", token by token";
-    map_.words.subtitle =
-        "The first tokens of one window, which begins with a document (token 0 is its start); "
-        "norms before rotation; seed " +
-        std::to_string(head_.job->seed) + ", " +
-        SeedsAndStep({{head_.variant, "", {}, {&map}}}).substr(std::string("one seed, ").size()) +
-        ".";
+    map_.words.subtitle = "The first tokens of one window";
+    if (sweep_.pretrained) {
+      map_.words.subtitle += "; norms before rotation.";
+    } else {
+      map_.words.subtitle +=
+          ", which begins with a document (token 0 is its start); norms before rotation; seed " +
+          std::to_string(head_.job->seed) + ", " +
+          SeedsAndStep({{head_.variant, "", {}, {&map}}}).substr(std::string("one seed, ").size()) +
+          ".";
+    }
     if (std::any_of(map_.panels.begin(), map_.panels.end(),
                     [](auto& panel) { return !panel.right.empty(); })) {
       map_.words.footnotes.push_back(ContextLineInWords(head_.variant->context));
