@@ -1,55 +1,18 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 
-#include "base/files.h"
 #include "trainer/arguments.h"
 #include "trainer/backend/create_backend.h"
 #include "trainer/commands.h"
+#include "trainer/data/token_list.h"
 #include "trainer/data/windows.h"
 #include "trainer/evaluation.h"
 #include "trainer/model_folder.h"
 
 namespace gyre {
 namespace {
-
-// Either [1, 2, 3] or the same numbers with white space between.
-Result<std::vector<int32_t>> ReadTokens(const std::string& file) {
-  GYRE_ASSIGN_OR_RETURN(std::string text, ReadFile(file));
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin != std::string::npos && text[begin] == '[') {
-    const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (!json.is_array()) return InvalidArgument(file + " is not a JSON list of token ids");
-    std::vector<int32_t> tokens;
-    for (const auto& item : json) {
-      if (!item.is_number_unsigned() || item.get<uint64_t>() > INT32_MAX) {
-        return InvalidArgument(file + ": entry " + std::to_string(tokens.size()) +
-                               " is no token id");
-      }
-      tokens.push_back(static_cast<int32_t>(item.get<uint64_t>()));
-    }
-    return tokens;
-  }
-  std::vector<int32_t> tokens;
-  const char* at = text.data();
-  const char* const end = text.data() + text.size();
-  while (true) {
-    while (at != end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n')) ++at;
-    if (at == end) return tokens;
-    int32_t token = 0;
-    const auto [next, error] = std::from_chars(at, end, token);
-    const bool ends =
-        next == end || *next == ' ' || *next == '\t' || *next == '\r' || *next == '\n';
-    if (error != std::errc() || token < 0 || !ends) {
-      return InvalidArgument(file + ": entry " + std::to_string(tokens.size()) + " is no token id");
-    }
-    tokens.push_back(token);
-    at = next;
-  }
-}
 
 // Windows of `context` tokens one after another; each predicts its successors, also the first of
 // the next window.
@@ -77,7 +40,7 @@ class FolderEvaluation {
       : arguments_(arguments), context_(context) {}
 
   Result<LossSum> OfTokens() {
-    GYRE_ASSIGN_OR_RETURN(const auto tokens, ReadTokens(arguments_.Flag("--tokens", "")));
+    GYRE_ASSIGN_OR_RETURN(const auto tokens, ReadTokenList(arguments_.Flag("--tokens", "")));
     if (tokens.size() < 2) return InvalidArgument("eval needs at least two tokens");
     context_ = static_cast<int>(std::min<size_t>(static_cast<size_t>(context_), tokens.size() - 1));
     GYRE_RETURN_IF_ERROR(Load(1));
