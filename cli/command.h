@@ -7,6 +7,7 @@
 
 namespace gyre {
 
+void AddAnalyzeCommand(CLI::App& app, int* exit_code);
 void AddBackupCommand(CLI::App& app, int* exit_code);
 void AddCancelCommand(CLI::App& app, int* exit_code);
 void AddCertificatesCommand(CLI::App& app, int* exit_code);

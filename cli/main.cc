@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   gyre::AddReportCommand(app, &exit_code);
   gyre::AddQueryCommand(app, &exit_code);
   gyre::AddExportCommand(app, &exit_code);
+  gyre::AddAnalyzeCommand(app, &exit_code);
   gyre::AddTheoryCommand(app, &exit_code);
   gyre::AddCoordinatorCommand(app, &exit_code);
   gyre::AddWorkerCommand(app, &exit_code);

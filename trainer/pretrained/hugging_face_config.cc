@@ -93,6 +93,7 @@ Result<HuggingFaceConfig> Parse(const Json& json, const std::string& path) {
   model.model_type = family->like;
   ParseShapes(*family, &in, &model);
   RefuseUnknownForms(*family, &in);
+  in.Optional("max_position_embeddings", &config.context);
   in.Optional("rms_norm_eps", &model.rms_norm_eps);
   in.Optional("initializer_range", &model.initializer_range);
   model.tie_word_embeddings = family->tied;

@@ -21,6 +21,7 @@ struct HuggingFaceConfig {
   PositionConfig position;
   ModelExtras extras;
   std::string family;         // model_type as Hugging Face has it: "qwen2", "gemma3_text"
+  int context = 0;            // tokens of the longest text it is made for; 0: not said
   bool says_qk_norm = false;  // else the tensors tell
 };
 
