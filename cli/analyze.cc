@@ -290,6 +290,7 @@ void AddAnalyzeCommand(CLI::App& app, int* exit_code) {
             ? InvalidArgument("analyze needs a text: --text FILE or --tokens FILE")
             : Analyze(*arguments);
     *exit_code = status.ok() ? kExitDone : Fail(status);
+    if (status.code() == StatusCode::kUnavailable) *exit_code = kExitFailed;
   });
 }
 

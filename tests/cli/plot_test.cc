@@ -216,6 +216,56 @@ TEST_F(PlotTest, AnOlderDatabaseIsSaid) {
   EXPECT_TRUE(Make({.sweep = "s", .kind = "curve"}).ok());
 }
 
+TEST_F(PlotTest, APretrainedModelIsDrawnAsASweep) {
+  for (const int id : {1, 2}) {
+    const std::string model = std::to_string(id);
+    Sql("INSERT INTO models (id, path, hash, config, name, variant, rotation, context, tokens) "
+        "VALUES (" +
+        model + ", '/m', 'h" + model +
+        R"(', '{"model": {"num_key_value_heads": 1}, "data": {"context": 64}}', 'model', 'text )" +
+        model + R"(', '[{"frequencies": [1, 0.1, 0.01, 0]}]', 64, 4096))");
+    Sql("INSERT INTO frequency_norms (model_id, step, tokens, layer, tensor, head, norms) VALUES "
+        "(" +
+        model + ", 0, 4096, 0, 'q', 0, '[1, 2, 7, 4]')");
+    Sql("INSERT INTO logit_shares (model_id, step, tokens, layer, head, contributions, shares) "
+        "VALUES (" +
+        model + ", 0, 4096, 0, 0, '[1, 1, 2, 4]', '[0.125, 0.125, 0.25, 0.5]')");
+    Sql("INSERT INTO head_scores (model_id, step, tokens, layer, head, diagonal, previous, first, "
+        "entropy, distance) VALUES (" +
+        model + ", 0, 4096, 0, 0, 0.1, 0.9, 0.1, 1, 1)");
+  }
+  const Plot norms = Made({.sweep = "model", .kind = "frequencies"});
+  ASSERT_EQ(norms.rows.rows.size(), 8u);
+  EXPECT_EQ(norms.rows.rows[2][0], QueryValue(std::string("model")));
+  EXPECT_EQ(norms.rows.rows[2][1], QueryValue(std::string("text 1")));
+  EXPECT_EQ(norms.rows.rows[2][7], QueryValue(0.01));
+  EXPECT_EQ(norms.rows.rows[2][10], QueryValue(7.0));
+  EXPECT_THAT(norms.script, HasSubstr("windows of text (4.1k tokens)"));
+  EXPECT_EQ(
+      Made({.sweep = "model", .kind = "contributions", .variants = {"text 2"}}).rows.rows.size(),
+      4u);
+  const Plot heads = Made({.sweep = "model", .kind = "heads"});
+  EXPECT_EQ(heads.rows.rows[0][5], QueryValue(std::string("positional")));
+  EXPECT_EQ(heads.rows.rows[0][6], QueryValue(1.0));
+  EXPECT_THAT(Make({.sweep = "model", .kind = "tokens"}).status().message(),
+              HasSubstr("analyse it again with --collect token_norms"));
+  Sql("INSERT INTO attention_maps (model_id, step, tokens, layer, head, weights) VALUES "
+      "(2, 0, 4096, 0, 0, '[[1, 0], [0.25, 0.75]]')");
+  for (const char* tensor : {"q", "k"}) {
+    Sql(std::string("INSERT INTO token_norms (model_id, step, tokens, layer, tensor, head, norms) "
+                    "VALUES (2, 0, 4096, 0, '") +
+        tensor + "', 0, '[[1, 2, 3, 4], [5, 6, 7, 8]]')");
+  }
+  const Plot tokens = Made({.sweep = "model", .kind = "tokens"});
+  EXPECT_EQ(tokens.rows.rows.size(), 20u);
+  EXPECT_EQ(tokens.rows.rows[0][1], QueryValue(std::string("text 2")));
+  const Status curve = Make({.sweep = "model", .kind = "curve"}).status();
+  EXPECT_EQ(curve.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(curve.message(), HasSubstr("model is a pretrained model"));
+  EXPECT_THAT(Make({.sweep = "none", .kind = "heads"}).status().message(),
+              HasSubstr("there are: s, model"));
+}
+
 TEST_F(PlotTest, EndsWithoutValuesAreSaid) {
   Sql("UPDATE jobs SET state = 'FAILED'");
   for (const char* kind : {"p", "grid", "positions", "contexts", "interventions"}) {

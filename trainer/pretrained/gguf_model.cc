@@ -61,6 +61,10 @@ class ConfigWriter {
     double eps = 0;
     in_.Required(prefix_ + "attention.layer_norm_rms_epsilon", &eps);
     json_["rms_norm_eps"] = eps;
+    int context = 0;
+    if (in_.Optional(prefix_ + "context_length", &context)) {
+      json_["max_position_embeddings"] = context;
+    }
     const TensorEntry* embedding = file_.tensors().Find("token_embd.weight");
     if (embedding == nullptr || embedding->shape.size() != 2) {
       if (status_->ok()) *status_ = InvalidArgument("has no matrix token_embd.weight");

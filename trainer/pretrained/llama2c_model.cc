@@ -138,6 +138,7 @@ Result<ModelFile> Open(MappedFile file) {
                                                 {"num_attention_heads", header.heads()},
                                                 {"num_key_value_heads", header.numbers[4]},
                                                 {"vocab_size", header.vocabulary()},
+                                                {"max_position_embeddings", header.numbers[6]},
                                                 {"rms_norm_eps", 1e-5},
                                                 {"tie_word_embeddings", header.shared_head},
                                                 {"rope_theta", 10000.0}}));

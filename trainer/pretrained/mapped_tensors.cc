@@ -1,5 +1,7 @@
 #include "trainer/pretrained/mapped_tensors.h"
 
+#include <sys/mman.h>
+
 #include <utility>
 
 namespace gyre {
@@ -15,6 +17,11 @@ int64_t ValueBytes(const std::string& dtype) {
 }
 
 }  // namespace
+
+void MappedTensors::DropPages() const {
+  const std::string_view all = bytes();
+  if (!all.empty()) (void)madvise(const_cast<char*>(all.data()), all.size(), MADV_DONTNEED);
+}
 
 Status MappedTensors::Add(TensorEntry tensor) {
   const size_t size = data_bytes();

@@ -37,6 +37,8 @@ class MappedTensors {
   /// Values first .. first + values.size(). INVALID_ARGUMENT: there are not so many, or they are of
   /// a type that cannot be read as numbers.
   Status Read(const TensorEntry& tensor, int64_t first, std::span<float> values) const;
+  /// What was read need not stay in this process's memory: it is read again where it is wanted.
+  void DropPages() const;
   /// The whole file.
   std::string_view bytes() const { return file_.bytes(); }
   size_t data_bytes() const { return bytes().size() - data_at_; }

@@ -166,6 +166,10 @@ Status TensorFiles::ReadRows(const std::string& name, int64_t first_row, int64_t
   return files_[file_of_.at(name)].Read(*entry, first_row * row, values);
 }
 
+void TensorFiles::DropPages() const {
+  for (const MappedTensors& file : files_) file.DropPages();
+}
+
 Status CheckTensors(const TensorFiles& files, const ModelConfig& model, const ModelExtras& extras) {
   GYRE_ASSIGN_OR_RETURN(const ParameterLayout layout, ParameterLayout::Create(model));
   std::vector<Parameter> wanted = ExtraParameters(model, extras);

@@ -37,6 +37,8 @@ class TensorFiles {
   /// `rows` rows from `first_row` on; a row is what one place in the first dimension has.
   Status ReadRows(const std::string& name, int64_t first_row, int64_t rows,
                   std::span<float> values) const;
+  /// As MappedTensors::DropPages().
+  void DropPages() const;
   /// What faults of the whole are blamed on.
   const std::filesystem::path& path() const { return path_; }
 
