@@ -71,7 +71,23 @@ struct Text {
   int32_t document_start = -1;
 };
 
-Result<Text> TokenizeText(const fs::path& model, const std::string& file) {
+/// Tokenizers spell what they have no pieces for in bytes, which small models may have no tokens
+/// for.
+Status LeaveOutUnknown(int vocab_size, Text* text) {
+  const size_t all = text->ids.size();
+  std::erase_if(text->ids, [&](int32_t id) { return id >= vocab_size; });
+  const size_t unknown = all - text->ids.size();
+  if (unknown == 0) return OkStatus();
+  if (unknown * 10 > all) {
+    return InvalidArgument(text->file + ": the model has no tokens for " + std::to_string(unknown) +
+                           " of " + std::to_string(all) + " places: its tokenizer is another");
+  }
+  Say(std::to_string(unknown) + " of " + std::to_string(all) + " places of " + text->file +
+      " are left out: the model has no tokens for them");
+  return OkStatus();
+}
+
+Result<Text> TokenizeText(const fs::path& model, int vocab_size, const std::string& file) {
   Text text{file, "", {}, -1};
   GYRE_ASSIGN_OR_RETURN(std::string bytes, ReadFile(file));
   text.hash = Sha256Hex(bytes);
@@ -84,12 +100,15 @@ Result<Text> TokenizeText(const fs::path& model, const std::string& file) {
   GYRE_ASSIGN_OR_RETURN(const auto tokenizer,
                         OpenSentencePiece(std::move(content), place.string()));
   tokenizer->Encode(bytes, /*last=*/true, &text.ids);
-  text.document_start = tokenizer->document_start();
+  GYRE_RETURN_IF_ERROR(LeaveOutUnknown(vocab_size, &text));
+  if (tokenizer->document_start() < vocab_size) text.document_start = tokenizer->document_start();
   return text;
 }
 
-Result<Text> ReadText(const Arguments& arguments, const fs::path& model) {
-  if (!arguments.text.empty()) return TokenizeText(model, arguments.text);
+Result<Text> ReadText(const Arguments& arguments, const PretrainedFolder& model) {
+  if (!arguments.text.empty()) {
+    return TokenizeText(model.path, model.config.model.vocab_size, arguments.text);
+  }
   Text text{arguments.tokens, "", {}, -1};
   GYRE_ASSIGN_OR_RETURN(text.ids, ReadTokenList(arguments.tokens));
   GYRE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(arguments.tokens));
@@ -149,12 +168,11 @@ Result<Prepared> Prepare(Arguments* arguments, const StopSignals& signals) {
     prepared.options.heads.insert(head);
   }
   GYRE_ASSIGN_OR_RETURN(prepared.folder, OpenModel(arguments));
-  GYRE_ASSIGN_OR_RETURN(prepared.text, ReadText(*arguments, prepared.folder.path));
+  GYRE_ASSIGN_OR_RETURN(prepared.text, ReadText(*arguments, prepared.folder));
   const ModelConfig& model = prepared.folder.config.model;
   const int context = ContextOf(*arguments, prepared.folder.config);
-  const int32_t start = prepared.text.document_start;
-  auto windows = CutWindows(prepared.text.ids, start < model.vocab_size ? start : -1,
-                            model.vocab_size, context, arguments->sequences);
+  auto windows = CutWindows(prepared.text.ids, prepared.text.document_start, model.vocab_size,
+                            context, arguments->sequences);
   if (!windows.ok()) return windows.status().WithContext(prepared.text.file);
   prepared.windows = *std::move(windows);
   const auto length = static_cast<int>(prepared.windows[0].tokens.size());

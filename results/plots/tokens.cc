@@ -91,15 +91,23 @@ class TokenPlotMaker {
     int count = 0;
     for (const auto& [place, map] : heads) count = std::max(count, place.second + 1);
     if (!heads.contains({head_.layer, head_.head})) {
-      return NotFound("there is no head " + std::to_string(head_.head) + "; each layer has 0 to " +
-                      std::to_string(count - 1));
+      return sweep_.pretrained
+                 ? NotFound("there is no attention map of head " + std::to_string(head_.layer) +
+                            ":" + std::to_string(head_.head) + "; analyse it again with --head " +
+                            std::to_string(head_.layer) + ":" + std::to_string(head_.head))
+                 : NotFound("there is no head " + std::to_string(head_.head) +
+                            "; each layer has 0 to " + std::to_string(count - 1));
     }
-    const nlohmann::ordered_json::json_pointer path("/model/num_key_value_heads");
+    // Maps may be of some heads alone.
     const auto& config = head_.variant->config;
-    const int key_heads = config.contains(path) && config.at(path).is_number_integer()
-                              ? config.at(path).get<int>()
-                              : count;
-    head_.key_head = head_.head / std::max(1, count / std::max(1, key_heads));
+    const auto heads_of = [&](const char* key) {
+      const nlohmann::ordered_json::json_pointer path(std::string("/model/") + key);
+      return config.contains(path) && config.at(path).is_number_integer()
+                 ? std::max(1, config.at(path).get<int>())
+                 : count;
+    };
+    const int group = heads_of("num_attention_heads") / heads_of("num_key_value_heads");
+    head_.key_head = head_.head / std::max(1, group);
     return OkStatus();
   }
 
