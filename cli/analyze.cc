@@ -22,8 +22,8 @@
 #include "cli/signals.h"
 #include "cli/terminal.h"
 #include "coordinator/store/model_results.h"
-#include "trainer/data/sentencepiece.h"
 #include "trainer/data/token_list.h"
+#include "trainer/pretrained/tokenizer_of.h"
 
 namespace gyre {
 namespace {
@@ -95,10 +95,7 @@ Result<Text> TokenizeText(const fs::path& model, int vocab_size, const std::stri
     Say("the first 8 MiB of " + file + " are used");
     bytes.resize(kMostTextBytes);
   }
-  const fs::path place = model / "tokenizer.model";
-  GYRE_ASSIGN_OR_RETURN(std::string content, ReadFile(place, kMaxTokenizerModelBytes));
-  GYRE_ASSIGN_OR_RETURN(const auto tokenizer,
-                        OpenSentencePiece(std::move(content), place.string()));
+  GYRE_ASSIGN_OR_RETURN(const auto tokenizer, TokenizerOf(model));
   tokenizer->Encode(bytes, /*last=*/true, &text.ids);
   GYRE_RETURN_IF_ERROR(LeaveOutUnknown(vocab_size, &text));
   if (tokenizer->document_start() < vocab_size) text.document_start = tokenizer->document_start();
@@ -261,7 +258,10 @@ void AddAnalyzeCommand(CLI::App& app, int* exit_code) {
       "  gyre analyze models/llama --text quotes.txt --head 0:3 --head 12:7 --format md\n"
       "  gyre plot llama frequencies --tensor k --db results.db");
   auto arguments = std::make_shared<Arguments>();
-  command->add_option("MODEL", arguments->model, "A Hugging Face folder")->required();
+  command
+      ->add_option("MODEL", arguments->model,
+                   "A Hugging Face folder, a GGUF file, or llama2.c's .bin")
+      ->required();
   auto* text =
       command->add_option("--text", arguments->text, "Text, which the model's own tokenizer reads")
           ->type_name("FILE");
