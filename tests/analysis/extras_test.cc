@@ -2,6 +2,7 @@
 // weights that are none.
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -95,7 +96,8 @@ class Extras : public testing::Test {
 
   const std::filesystem::path folder_ =
       std::filesystem::path(testing::TempDir()) /
-      ("extras-" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+      ("extras-" + std::to_string(getpid()) + "-" +
+       testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
 TEST_F(Extras, BiasesOfQwen2) { ExpectAsPlain(Config("qwen2")); }
@@ -168,6 +170,7 @@ TEST_F(Extras, AStopEndsThePass) {
 TEST_F(Extras, HeadsThatThereAreNoneOfAreSaid) {
   MakeFolder(folder_, Config("llama"));
   const auto folder = PretrainedFolder::Open(folder_);
+  ASSERT_TRUE(folder.ok()) << folder.status();
   AnalysisOptions options;
   options.heads = {{1, 4}};
   EXPECT_THAT(AnalyzeModel(*folder, {{{1, 2}, {2, -1}}}, options).status().message(),
