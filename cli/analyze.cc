@@ -80,7 +80,8 @@ Status LeaveOutUnknown(int vocab_size, Text* text) {
   if (unknown == 0) return OkStatus();
   if (unknown * 10 > all) {
     return InvalidArgument(text->file + ": the model has no tokens for " + std::to_string(unknown) +
-                           " of " + std::to_string(all) + " places: its tokenizer is another");
+                           " of " + std::to_string(all) +
+                           " places: the text or the tokenizer is not one for it");
   }
   Say(std::to_string(unknown) + " of " + std::to_string(all) + " places of " + text->file +
       " are left out: the model has no tokens for them");
@@ -95,10 +96,15 @@ Result<Text> TokenizeText(const fs::path& model, int vocab_size, const std::stri
     Say("the first 8 MiB of " + file + " are used");
     bytes.resize(kMostTextBytes);
   }
-  GYRE_ASSIGN_OR_RETURN(const auto tokenizer, TokenizerOf(model));
-  tokenizer->Encode(bytes, /*last=*/true, &text.ids);
+  const auto tokenizer = TokenizerOf(model);
+  if (tokenizer.status().code() == StatusCode::kNotFound) {
+    return NotFound(tokenizer.status().message() + "; --tokens FILE takes token ids instead");
+  }
+  GYRE_RETURN_IF_ERROR(tokenizer.status());
+  (*tokenizer)->Encode(bytes, /*last=*/true, &text.ids);
   GYRE_RETURN_IF_ERROR(LeaveOutUnknown(vocab_size, &text));
-  if (tokenizer->document_start() < vocab_size) text.document_start = tokenizer->document_start();
+  const int32_t start = (*tokenizer)->document_start();
+  if (start < vocab_size) text.document_start = start;
   return text;
 }
 
@@ -177,8 +183,12 @@ Result<Prepared> Prepare(Arguments* arguments, const StopSignals& signals) {
     Say("the text is shorter than a window of " + std::to_string(context) +
         " tokens: it is one of " + std::to_string(length));
   } else if (static_cast<int>(prepared.windows.size()) < arguments->sequences) {
-    Say("the text has " + std::to_string(prepared.windows.size()) + " full windows of " +
-        std::to_string(length) + " tokens");
+    const size_t count = prepared.windows.size();
+    Say("the text has " + std::to_string(count) + " full window" + (count == 1 ? "" : "s") +
+        " of " + std::to_string(length) + " tokens");
+  }
+  if (const int own = prepared.folder.config.context; own > 0 && length > own) {
+    Say("note: the model's own context is " + std::to_string(own) + " tokens");
   }
   prepared.options.statistics.collect = arguments->collect;
   prepared.options.first_tokens = arguments->first;

@@ -191,11 +191,11 @@ Status GgufFile::Parser::TakeTensor() {
   GYRE_RETURN_IF_ERROR(Take(&entry.offset));
   const char* type_name = TypeName(type);
   if (type_name == nullptr || BytesOfValues(type_name, 0) < 0) {
-    return InvalidArgument("tensor " + entry.name + " is quantized as " +
-                           (type_name == nullptr
-                                ? "type " + std::to_string(type) + ", which is not known"
-                                : std::string(type_name)) +
-                           "; " + ReadableTypes() + " can be read");
+    return InvalidArgument(
+        "tensor " + entry.name + " is quantized as " +
+        (type_name == nullptr ? "type " + std::to_string(type) + ", which is not known"
+                              : std::string(type_name)) +
+        "; " + ReadableTypes() + " can be read (llama.cpp's llama-quantize makes Q8_0 of others)");
   }
   entry.dtype = type_name;
   const int64_t count = ValueCount(entry.shape);

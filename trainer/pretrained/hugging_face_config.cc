@@ -26,6 +26,15 @@ void ParseShapes(const Family& family, JsonReader* in, ModelConfig* model) {
     }
     model->head_dim = model->hidden_size / model->num_attention_heads;
   }
+  for (const auto& [key, count] : {std::pair("vocab_size", model->vocab_size),
+                                   std::pair("num_hidden_layers", model->num_hidden_layers),
+                                   std::pair("hidden_size", model->hidden_size),
+                                   std::pair("intermediate_size", model->intermediate_size),
+                                   std::pair("num_attention_heads", model->num_attention_heads),
+                                   std::pair("num_key_value_heads", model->num_key_value_heads),
+                                   std::pair("head_dim", model->head_dim)}) {
+    if (count < 1) in->Fail(key, "is " + std::to_string(count) + " and must be above 0");
+  }
 }
 
 // What nothing here has a form of. Biases would also show as tensors that no model has.

@@ -81,6 +81,11 @@ void ParseRope(const Json& json, const std::string& path, int max_position, Stat
   std::string type = "default";
   in.Optional("type", &type);  // the older spelling
   in.Optional("rope_type", &type);
+  const auto known = {"default", "linear", "dynamic", "yarn", "llama3", "proportional"};
+  if (std::find(known.begin(), known.end(), type) == known.end()) {
+    in.Fail("rope_type",
+            "is '" + type + "'; default, linear, dynamic, yarn, llama3 and proportional are known");
+  }
   in.Optional("rope_theta", &encoding->theta);
   const bool partial = in.Optional("partial_rotary_factor", &encoding->p);
   ScalingConfig& scaling = encoding->scaling;
@@ -92,11 +97,6 @@ void ParseRope(const Json& json, const std::string& path, int max_position, Stat
     return;
   }
   if (partial) encoding->spacing = "respaced";
-  const auto known = {"default", "linear", "dynamic", "yarn", "llama3"};
-  if (std::find(known.begin(), known.end(), type) == known.end()) {
-    in.Fail("rope_type",
-            "is '" + type + "'; default, linear, dynamic, yarn, llama3 and proportional are known");
-  }
   scaling.type = type == "default" ? "none" : type;
   const bool uses_original = type == "dynamic" || type == "yarn" || type == "llama3";
   if (uses_original && scaling.original_max_position_embeddings == 0) {

@@ -26,7 +26,8 @@ void MappedTensors::DropPages() const {
 Status MappedTensors::Add(TensorEntry tensor) {
   const size_t size = data_bytes();
   if (tensor.offset > size || tensor.bytes > size - tensor.offset) {
-    return DataLoss("tensor " + tensor.name + " lies outside the file");
+    return DataLoss("tensor " + tensor.name + " lies outside the file, which has " +
+                    std::to_string(size) + " bytes of values");
   }
   const int64_t count = ValueCount(tensor.shape);
   bool fits = BytesOfValues(tensor.dtype, count) == static_cast<int64_t>(tensor.bytes);
@@ -68,10 +69,7 @@ Status MappedTensors::Read(const TensorEntry& tensor, int64_t first,
                            " values, not " + std::to_string(wanted) + " from " +
                            std::to_string(first) + " on");
   }
-  if (BytesOfValues(tensor.dtype, 0) < 0) {
-    return InvalidArgument("tensor " + tensor.name + " has the type " + tensor.dtype + "; " +
-                           ReadableTypes() + " can be read as numbers");
-  }
+  GYRE_RETURN_IF_ERROR(CheckReadable(tensor));
   ReadValues(tensor.dtype, file_.bytes().data() + data_at_ + tensor.offset, first, values);
   if (tensor.added != 0) {
     for (float& value : values) value += tensor.added;

@@ -10,13 +10,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What is there instead, where a folder has no config.json.
+// What to name instead of a folder without config.json.
 std::string Advice(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     if (at->path().extension() == ".gguf") return "; name the file itself: " + at->path().string();
   }
-  return "";
+  return "; a model is a Hugging Face folder with a config.json, a GGUF file, or llama2.c's .bin";
 }
 
 }  // namespace

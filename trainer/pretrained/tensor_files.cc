@@ -96,7 +96,11 @@ Result<TensorFiles> TensorFiles::Open(const fs::path& folder) {
   std::set<std::string> names;
   for (const auto& [tensor, name] : index) names.insert(name);
   for (const std::string& name : names) {
-    GYRE_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::Open(folder / name));
+    auto opened = SafetensorsFile::Open(folder / name);
+    if (opened.status().code() == StatusCode::kNotFound) {
+      return NotFound(opened.status().message() + "; " + index_path.string() + " names it");
+    }
+    GYRE_ASSIGN_OR_RETURN(SafetensorsFile file, std::move(opened));
     for (const auto& [tensor, file_name] : index) {
       if (file_name == name && file.Find(tensor) == nullptr) {
         return DataLoss((folder / name).string() + " has no tensor " + tensor +
@@ -184,6 +188,7 @@ Status CheckTensors(const TensorFiles& files, const ModelConfig& model, const Mo
                              ShapeText(entry->shape) + "; the configuration says " +
                              ShapeText(parameter.shape));
     }
+    GYRE_RETURN_IF_ERROR(CheckReadable(*entry));
   }
   for (const TensorEntry& entry : files.tensors()) {
     if (names.contains(entry.name) || IsDerived(entry.name)) continue;

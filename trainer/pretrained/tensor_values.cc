@@ -125,6 +125,12 @@ int64_t BytesOfValues(std::string_view dtype, int64_t count) {
   return __builtin_mul_overflow(count / type->values, type->bytes, &bytes) ? -1 : bytes;
 }
 
+Status CheckReadable(const TensorEntry& entry) {
+  if (BytesOfValues(entry.dtype, 0) >= 0) return OkStatus();
+  return InvalidArgument("tensor " + entry.name + " has the type " + entry.dtype + "; " +
+                         ReadableTypes() + " can be read as numbers");
+}
+
 void ReadValues(std::string_view dtype, const char* from, int64_t first, std::span<float> values) {
   if (values.empty()) return;
   const Type& type = *FindType(dtype);

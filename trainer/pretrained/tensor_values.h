@@ -35,6 +35,9 @@ std::string ReadableTypes();
 /// whole blocks of it, or too large.
 int64_t BytesOfValues(std::string_view dtype, int64_t count);
 
+/// INVALID_ARGUMENT: it is of another type.
+Status CheckReadable(const TensorEntry& entry);
+
 /// Values first .. first + values.size() of those that lie at `from`. The type is one that can be
 /// read, and the caller knows that there are as many.
 void ReadValues(std::string_view dtype, const char* from, int64_t first, std::span<float> values);

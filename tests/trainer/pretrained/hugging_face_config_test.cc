@@ -290,7 +290,11 @@ TEST(HuggingFaceConfig, WhatWouldChangeTheNumbersIsNeverIgnored) {
   EXPECT_THAT(Error(With({{"model_type", "phi3"}})),
               HasSubstr("model_type is 'phi3'; known are gemma, gemma2, gemma3_text, llama, "));
   EXPECT_THAT(Error(With({{"mlp_bias", true}})), HasSubstr("biases"));
-  EXPECT_THAT(Error(With({{"rope_scaling", {{"rope_type", "longrope"}}}})), HasSubstr("longrope"));
+  EXPECT_THAT(Error(With({{"num_attention_heads", -4}})),
+              HasSubstr("num_attention_heads is -4 and must be above 0"));
+  EXPECT_THAT(
+      Error(With({{"rope_scaling", {{"rope_type", "longrope"}, {"short_factor", {1.0, 2.0}}}}})),
+      HasSubstr("rope_scaling.rope_type is 'longrope'; default, "));
   EXPECT_THAT(Error(With({{"rope_scaling", {{"rope_type", "yarn"}, {"mscale", 1.0}}}})),
               HasSubstr("rope_scaling.mscale is not a key known here"));
   EXPECT_THAT(Error(With({{"layer_types", {"full_attention"}}})), HasSubstr("1 entries for 4"));

@@ -13,6 +13,7 @@
 namespace gyre {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 class TensorFilesTest : public TemporaryHomeTest {
@@ -113,7 +114,8 @@ TEST_F(TensorFilesTest, WhatIsWrongIsNamed) {
   EXPECT_THAT(Import("one"), HasSubstr("model.safetensors"));
   WriteShard("two/a.safetensors", 0, 3);
   WriteIndex("two", 3);
-  EXPECT_THAT(Import("two"), HasSubstr("b.safetensors"));
+  EXPECT_THAT(Import("two"), AllOf(HasSubstr("b.safetensors"),
+                                   HasSubstr("model.safetensors.index.json names it")));
   WriteShard("two/b.safetensors", 4, count());
   EXPECT_THAT(Import("two"), HasSubstr("has no tensor " + Name(3)));
   WriteShard("two/b.safetensors", 2, count());
@@ -125,6 +127,10 @@ TEST_F(TensorFilesTest, WhatIsWrongIsNamed) {
 
   WriteShard("one/model.safetensors", 0, count() - 1);
   EXPECT_THAT(Import("one"), HasSubstr("has no tensor model.norm.weight"));
+  WriteShard("one/model.safetensors", 0, count(), "I32");
+  EXPECT_THAT(Import("one"),
+              HasSubstr("one/model.safetensors: tensor model.embed_tokens.weight has "
+                        "the type I32; F32, "));
   WriteShard("one/model.safetensors", 0, count());
   std::string config = Config();
   Write("one/config.json",
