@@ -5,6 +5,7 @@
 #include "cli/object_transfer.h"
 #include "cli/text_width.h"
 #include "results/numbers.h"
+#include "trainer/pretrained/tokenizer_of.h"
 
 namespace gyre {
 namespace {
@@ -65,7 +66,8 @@ ProgressFn ByteDisplay::Sentences() {
 }
 
 PrepareOptions ByteDisplay::Options() {
-  return {.on_bytes = [this](const ByteProgress& progress) { Show(progress); }};
+  return {.on_bytes = [this](const ByteProgress& progress) { Show(progress); },
+          .open_tokenizer = OpenNamedTokenizer};
 }
 
 }  // namespace gyre

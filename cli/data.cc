@@ -45,7 +45,7 @@ void Print(const QueryTable& table, OutputFormat format) {
   std::fputs(RenderQueryTable(table, format, TerminalOf(STDOUT_FILENO).width).c_str(), stdout);
 }
 
-// bytes, FILE.model, tokenizer.json, bpe:N, ids:N or ids:N:START, as a sweep would write it.
+// bytes, FILE.model, tokenizer.json, FILE.gguf, bpe:N, ids:N or ids:N:START, as a sweep would write it.
 Result<Json> TokenizerOf(const std::string& text) {
   if (text == "bytes" || IsTokenizerFile(text)) return Json(text);
   const size_t colon = text.find(':'), second = text.find(':', colon + 1);
@@ -67,7 +67,7 @@ Result<Json> TokenizerOf(const std::string& text) {
   }
   if (TokenizerRequestFromJson(tokenizer).ok() && !tokenizer.is_null()) return tokenizer;
   return InvalidArgument(
-      "--tokenizer must be bytes, FILE.model, tokenizer.json, bpe:N, ids:N or ids:N:START, and is " + text);
+      "--tokenizer must be bytes, FILE.model, tokenizer.json, FILE.gguf, bpe:N, ids:N or ids:N:START, and is " + text);
 }
 
 // The sources as they are written in a sweep.
@@ -297,7 +297,8 @@ void AddSourceOptions(CLI::App* command, Arguments* arguments) {
       ->capture_default_str();
   command
       ->add_option("--tokenizer", arguments->tokenizer,
-                   "bytes, FILE.model, tokenizer.json, bpe:N (trained on the text), ids:N or ids:N:START")
+                   "bytes, FILE.model, tokenizer.json, FILE.gguf, bpe:N (trained on the text), ids:N or "
+                   "ids:N:START")
       ->capture_default_str();
   AddRecordOptions(command, arguments);
   command->add_option("--part", arguments->part, "train, validation (the held-out part), or all")

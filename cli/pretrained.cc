@@ -8,25 +8,42 @@
 #include "cli/exit_code.h"
 #include "trainer/data/sentencepiece.h"
 #include "trainer/data/tokenizer_json.h"
+#include "trainer/data/tokenizer_request.h"
+#include "trainer/pretrained/tokenizer_of.h"
 #include "trainer/pretrained/weights_object.h"
 
 namespace gyre {
 namespace {
 
-/// Weights know tokens by number only, so texts of another tokenizer train without a fault, and on
-/// nonsense. Empty if the folder brings none, or the text came as ids.
-std::string OtherTokenizer(const std::string& folder, const DatasetInfo& text) {
+namespace fs = std::filesystem;
+
+/// The model's own tokenizer where the text is read by another; empty if it brings none, or the
+/// text came as ids.
+std::string OtherTokenizer(const fs::path& model, const DatasetInfo& text) {
+  std::error_code error;
+  const bool file = fs::is_regular_file(model, error);
+  if (file && model.extension() == kGgufEnding) {
+    const auto own = TokenizerOf(model);
+    if (own.ok()) return text.tokenizer == (*own)->identity() ? "" : model.string();
+  }
   std::string theirs;
   for (const auto& [name, kind] : {std::pair("tokenizer.json", kTokenizerJsonIdentity),
                                    std::pair("tokenizer.model", kSentencePieceIdentity)}) {
-    const std::filesystem::path place = std::filesystem::path(folder) / name;
-    const auto model = ReadFile(place, kMaxTokenizerModelBytes);
-    if (!model.ok()) continue;
-    if (text.bytes == 0 || text.tokenizer == std::string(kind) + Sha256Hex(*model)) return "";
+    const fs::path place = (file ? model.parent_path() : model) / name;
+    const auto content = ReadFile(place, kMaxTokenizerModelBytes);
+    if (!content.ok()) continue;
+    if (text.tokenizer == std::string(kind) + Sha256Hex(*content)) return "";
     theirs = place.string();
   }
+  return theirs;
+}
+
+/// Weights know tokens by number only, so texts of another tokenizer train without a fault, and on
+/// nonsense.
+std::string TokenizerNote(const std::string& model, const DatasetInfo& text) {
+  const std::string theirs = text.bytes == 0 ? "" : OtherTokenizer(model, text);
   if (theirs.empty()) return "";
-  return "note: the weights in " + folder + " have a tokenizer of their own, and " + text.name +
+  return "note: the weights in " + model + " have a tokenizer of their own, and " + text.name +
          " is read by another, so the same ids mean other text; `tokenizer: " + theirs +
          "` under data takes theirs";
 }
@@ -54,7 +71,7 @@ Result<std::map<std::string, PreparedWeights>> PrepareWeights(
       const std::string& from = variant.config.train.init_from;
       if (from.empty() || from.starts_with(kCheckpointPrefix)) continue;
       const auto text = datasets.find(RequestsOf(variant.config.data).train.front().request.Key());
-      const std::string note = text == datasets.end() ? "" : OtherTokenizer(from, text->second);
+      const std::string note = text == datasets.end() ? "" : TokenizerNote(from, text->second);
       if (!note.empty() && said.insert(note).second) Say(note);
       if (prepared.contains(from)) continue;
       GYRE_ASSIGN_OR_RETURN(const PretrainedFolder folder, PretrainedFolder::Open(from));

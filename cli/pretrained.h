@@ -1,6 +1,6 @@
 #pragma once
 
-// The Hugging Face folders that train.init_from names, on the client's side.
+// The pretrained models that train.init_from names, on the client's side.
 
 #include <cstdint>
 #include <filesystem>

@@ -7,7 +7,7 @@
 #include "cli/exit_code.h"
 #include "cli/pretrained.h"
 #include "trainer/data/corpora.h"
-#include "trainer/data/tokenizer_store.h"
+#include "trainer/pretrained/tokenizer_of.h"
 
 namespace gyre {
 namespace {
@@ -40,7 +40,7 @@ SpecOptions SpecOptionsFor(const std::string& path, int64_t max_jobs) {
   std::error_code error;  // without a current folder the path stays as it is
   options.folder = std::filesystem::absolute(path, error).parent_path().lexically_normal().string();
   options.max_jobs = max_jobs;
-  options.model_vocabulary = ModelFileVocabulary;
+  options.model_vocabulary = NamedVocabulary;
   options.initial_weights = LookAtWeights;
   options.read_file = [](const std::string& file) { return ReadFile(file, kMaxSweepFileBytes); };
   if (const auto corpora = ListNamedCorpora(GyreHome()); corpora.ok()) {

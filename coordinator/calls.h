@@ -143,7 +143,7 @@ struct FinishAttemptCall {
 
 // From people.
 
-/// An object made of a Hugging Face folder; `config` is a JobConfig's JSON with its model and
+/// An object made of a pretrained model; `config` is a JobConfig's JSON with its model and
 /// position.
 struct SubmittedWeights {
   std::string hash;

@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "trainer/data/dataset.h"
+#include "trainer/pretrained/tokenizer_of.h"
 #include "trainer/pretrained/weights_object.h"
 
 namespace gyre {
@@ -29,14 +30,17 @@ Result<TrainerJob> ReadJobFile(const std::filesystem::path& file, const std::fil
                              " (`gyre plan --format json` prints whole jobs)");
     }
     const JobDatasetRequests requests = RequestsOf(config->data);
+    const PrepareOptions options{.open_tokenizer = OpenNamedTokenizer};
     std::vector<TrainText> texts;
     for (const auto& [request, weight] : requests.train) {
-      GYRE_ASSIGN_OR_RETURN(const DatasetInfo info, PrepareDataset(home, request, progress));
+      GYRE_ASSIGN_OR_RETURN(const DatasetInfo info,
+                            PrepareDataset(home, request, progress, options));
       texts.push_back({info.hash, weight});
     }
     json["datasets"] = {{"train", ToJson(texts)}, {"validation", Json::object()}};
     for (const auto& [name, request] : requests.validation) {
-      GYRE_ASSIGN_OR_RETURN(const DatasetInfo info, PrepareDataset(home, request, progress));
+      GYRE_ASSIGN_OR_RETURN(const DatasetInfo info,
+                            PrepareDataset(home, request, progress, options));
       json["datasets"]["validation"][name] = info.hash;
     }
   }

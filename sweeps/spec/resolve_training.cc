@@ -109,9 +109,15 @@ void ResolveModel(PointChecks* checks, int vocabulary, bool pretrained, ModelCon
       checks->Get(kUseWindow, true) ? checks->Get(kWindow, model->sliding_window) : 0;
 
   if (model->vocab_size < vocabulary) {
-    checks->Add({kVocabulary, kTokenizer}, "model.vocab_size must hold the tokenizer's " +
-                                               Text(vocabulary) + " tokens, and is " +
-                                               Text(model->vocab_size));
+    const std::string own = Text(model->vocab_size);
+    checks->Add(
+        {kVocabulary, kTokenizer},
+        "model.vocab_size must hold the tokenizer's " + Text(vocabulary) + " tokens, and is " + own,
+        !pretrained ? ""
+                    : "a SentencePiece model that lacks pieces for bytes gets 256 of them; "
+                      "ids made with it elsewhere need none: a .bin file, with tokenizer: "
+                      "{ids: " +
+                          own + "}");
   }
   const bool gemma = model->model_type == "gemma";
   const std::string activation = checks->Get<std::string>(kActivation, "");

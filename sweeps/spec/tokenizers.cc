@@ -101,13 +101,13 @@ std::optional<Json> ReadTokenizer(const std::string& path, const YamlRef& ref, F
     if (!text) return std::nullopt;
     return Json(*std::move(text));
   }
-  faults->Add(ref.place,
-              path +
-                  " must be bytes, a SentencePiece .model, a tokenizer.json, {train: bpe, "
-                  "vocab_size: n} or "
-                  "{ids: n}, and is " +
-                  DescribeNode(*ref.node),
-              scalar ? DidYouMean(ref.node->text, {"bytes"}) : "");
+  faults->Add(
+      ref.place,
+      path +
+          " must be bytes, a SentencePiece .model, a tokenizer.json, a model's .gguf, {train: "
+          "bpe, vocab_size: n} or {ids: n}, and is " +
+          DescribeNode(*ref.node),
+      scalar ? DidYouMean(ref.node->text, {"bytes"}) : "");
   return std::nullopt;
 }
 

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -10,6 +11,7 @@
 #include "base/files.h"
 #include "tests/cli/gyre_process.h"
 #include "tests/trainer/data/temporary_home.h"
+#include "tests/trainer/pretrained/gguf_of_folder.h"
 #include "trainer/commands.h"
 
 namespace gyre {
@@ -104,6 +106,25 @@ TEST_F(ConvertTest, AJobGoesOnFromAnotherAndFromItsExport) {
   EXPECT_EQ(Value("next", "job", "text/loss", 8), Value("next", "folder", "text/loss", 8));
   // The same weights are the same work: nothing is trained again.
   EXPECT_EQ(Run({"run", "next.yaml"}).exit_code, 0);
+
+  Write("large.yaml",
+        Sweep("large", "", "a: {train: {init_from: model}, data: {tokenizer: {ids: 300}}}\n"));
+  EXPECT_THAT(Run({"plan", "large.yaml"}).error,
+              AllOf(HasSubstr("must hold the tokenizer's 301 tokens, and is 257"),
+                    HasSubstr("a .bin file, with tokenizer: {ids: 257}")));
+
+  // As GGUF the pairs of queries and keys are side by side, and nothing else differs.
+  const auto folder = PretrainedFolder::Open(Path("model"));
+  ASSERT_TRUE(folder.ok()) << folder.status();
+  Write("model.gguf", AsGguf(*folder));
+  Write("gguf.yaml", Sweep("gguf", "",
+                           "as-it-is: {train: {init_from: model.gguf, tokens: 0}}\n"
+                           "  half: {train: {init_from: model.gguf, tokens: 0}, "
+                           "position: {pairing: half}}\n"));
+  const GyreResult gguf = Run({"run", "gguf.yaml"});
+  ASSERT_EQ(gguf.exit_code, 0) << gguf.error;
+  EXPECT_NEAR(Value("gguf", "as-it-is", "text/loss_sample", 0), end, 1e-5);
+  EXPECT_GT(std::abs(Value("gguf", "half", "text/loss_sample", 0) - end), 5e-5);
 }
 
 TEST_F(ConvertTest, WhatCannotBeStartedFromIsRefusedBeforeAnythingIsQueued) {

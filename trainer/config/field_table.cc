@@ -389,7 +389,7 @@ constexpr Field kFields[] = {
      .kind = kTokenizer,
      .default_text = "bytes",
      .meaning =
-         "bytes; a SentencePiece .model; a tokenizer.json (byte-level BPE); {train: bpe, vocab_size: n}: trained on a sample of "
+         "bytes; a SentencePiece .model; a tokenizer.json (byte-level BPE); a model's .gguf; {train: bpe, vocab_size: n}: trained on a sample of "
          "the training text; {ids: n, document_start: id} for .bin files of ids"},
     {.path = "data.context",
      .kind = kCount,
@@ -503,8 +503,8 @@ constexpr Field kFields[] = {
     {.path = "train.init_from",
      .kind = kWeights,
      .default_text = "null",
-     .meaning = "Weights to start from: a Hugging Face folder, or checkpoint:JOB[@STEP] with JOB a "
-                "number or SWEEP/VARIANT/SEED of the same database"},
+     .meaning = "Weights to start from: a Hugging Face folder, a GGUF file, or checkpoint:JOB[@STEP] "
+                "with JOB a number or SWEEP/VARIANT/SEED of the same database"},
     {.path = "train.checkpoint_every",
      .kind = kCount,
      .default_text = "10% of train.tokens",

@@ -119,7 +119,7 @@ struct TrainConfig {
   std::string precision = "float32";
   std::string recompute = "none";  // none | layers: less memory, more work, the same bits
   int64_t checkpoint_every = 0;    // tokens
-  /// Where the initial weights come from: the absolute path of a Hugging Face folder,
+  /// Where the initial weights come from: the absolute path of a pretrained model,
   /// "checkpoint:JOB[@STEP]", or empty. TrainerJob::initial_weights says which they are.
   std::string init_from;
 };

@@ -93,6 +93,9 @@ struct ByteProgress {
 struct PrepareOptions {
   std::filesystem::path package = {};  // take a corpus from this file, not from its Debian package
   std::function<void(const ByteProgress&)> on_bytes = {};  // often; may be empty
+  /// Opens the file that a request names as its tokenizer. Empty: OpenTokenizerFile(), which does
+  /// not look into a model's own file.
+  std::function<Result<std::unique_ptr<Tokenizer>>(const std::string& path)> open_tokenizer = {};
 };
 
 /// Finds or makes it. `progress` ("fetching r-cran-janeaustenr") may be empty. A request for

@@ -16,8 +16,9 @@ constexpr int64_t kMaxVocabulary = 1 << 24;
 
 Result<TokenizerRequest> TokenizerRequestFromJson(const Json& json) {
   const Status fault = InvalidArgument(
-      "a tokenizer is bytes, a SentencePiece .model, a tokenizer.json, {train: bpe, vocab_size: n} "
-      "or {ids: n}, not " +
+      "a tokenizer is bytes, a SentencePiece .model, a tokenizer.json, a model's .gguf, {train: "
+      "bpe, "
+      "vocab_size: n} or {ids: n}, not " +
       json.dump(-1, ' ', false, Json::error_handler_t::replace));
   TokenizerRequest request;
   if (json.is_null() || json == "bytes") return request;
@@ -51,7 +52,7 @@ Result<TokenizerRequest> TokenizerRequestFromJson(const Json& json) {
 }
 
 bool IsTokenizerFile(std::string_view text) {
-  return text.ends_with(".model") || text.ends_with(".json");
+  return text.ends_with(".model") || text.ends_with(".json") || text.ends_with(kGgufEnding);
 }
 
 std::optional<int> VocabularyOf(const TokenizerRequest& tokenizer) {

@@ -5,6 +5,7 @@
 //   "bytes"
 //   "path/to/x.model"                      a SentencePiece model
 //   "path/to/tokenizer.json"               a byte-level BPE
+//   "path/to/x.gguf"                       the one of a model in GGUF
 //   {"train": "bpe", "vocab_size": n, "on": [{"source", "part", "weight"}, ...], "holdout": h}
 //                                          trained on a sample of these texts
 //   {"ids": n, "document_start": id}       the source is ids already; document_start may be missing
@@ -23,6 +24,9 @@ namespace gyre {
 
 enum class TokenizerKind { kBytes, kModel, kTrained, kIds };  // kModel: a file
 
+/// How the name of a model ends that has a tokenizer in it (trainer/pretrained/tokenizer_of.h).
+inline constexpr std::string_view kGgufEnding = ".gguf";
+
 struct TokenizerRequest {
   TokenizerKind kind = TokenizerKind::kBytes;
   std::string path;         // kModel
@@ -35,7 +39,7 @@ struct TokenizerRequest {
 /// INVALID_ARGUMENT: not a tokenizer.
 Result<TokenizerRequest> TokenizerRequestFromJson(const Json& json);
 
-/// Whether a text names a tokenizer's file: it ends in .model or .json.
+/// Whether a text names a tokenizer's file: it ends in .model, .json or .gguf.
 bool IsTokenizerFile(std::string_view text);
 
 /// The vocabulary, unless it takes a look at the model's file to know.

@@ -9,6 +9,7 @@
 #include "trainer/data/request_index.h"
 #include "trainer/data/requested_text.h"
 #include "trainer/data/sentencepiece.h"
+#include "trainer/data/source_files.h"
 #include "trainer/data/text_chunks.h"
 #include "trainer/data/tokenizer_json.h"
 
@@ -151,6 +152,13 @@ Result<std::unique_ptr<Tokenizer>> FindOrTrain(const TokenizerRequest& request,
   return OpenSentencePiece(std::move(model), hash);
 }
 
+// Its content is not read: weights may be in it.
+Result<std::string> StampOfLargeFile(const std::string& path) {
+  auto files = ListSourceFiles({{path, {}}});
+  if (!files.ok()) return files.status().WithContext("the tokenizer");
+  return "tokenizer in " + SourceStamp(*files);
+}
+
 Result<std::string> ReadModel(const std::string& path) {
   auto model = ReadFile(path, kMaxTokenizerModelBytes);
   if (model.ok() || model.status().code() != StatusCode::kNotFound) return model;
@@ -162,6 +170,7 @@ Result<std::string> ReadModel(const std::string& path) {
 Result<std::string> TokenizerStamp(const fs::path& home, const TokenizerRequest& request) {
   switch (request.kind) {
     case TokenizerKind::kModel: {
+      if (request.path.ends_with(kGgufEnding)) return StampOfLargeFile(request.path);
       GYRE_ASSIGN_OR_RETURN(const std::string model, ReadModel(request.path));
       return "tokenizer " + Sha256Hex(model);
     }
@@ -180,7 +189,8 @@ Result<std::unique_ptr<Tokenizer>> PrepareTokenizer(const TokenizerRequest& requ
                                                     Preparation* preparation) {
   switch (request.kind) {
     case TokenizerKind::kModel:
-      return OpenTokenizerFile(request.path);
+      return preparation->options.open_tokenizer ? preparation->options.open_tokenizer(request.path)
+                                                 : OpenTokenizerFile(request.path);
     case TokenizerKind::kTrained:
       return FindOrTrain(request, preparation);
     case TokenizerKind::kIds:
@@ -192,14 +202,12 @@ Result<std::unique_ptr<Tokenizer>> PrepareTokenizer(const TokenizerRequest& requ
 }
 
 Result<std::unique_ptr<Tokenizer>> OpenTokenizerFile(const std::string& path) {
+  if (path.ends_with(kGgufEnding)) {
+    return Unimplemented("the tokenizer in " + path + " cannot be read here");
+  }
   GYRE_ASSIGN_OR_RETURN(std::string model, ReadModel(path));
   if (path.ends_with(".json")) return OpenTokenizerJson(std::move(model), path);
   return OpenSentencePiece(std::move(model), path);
-}
-
-Result<int> ModelFileVocabulary(const std::string& path) {
-  GYRE_ASSIGN_OR_RETURN(const auto tokenizer, OpenTokenizerFile(path));
-  return tokenizer->vocab_size();
 }
 
 }  // namespace gyre

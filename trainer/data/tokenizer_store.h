@@ -18,7 +18,7 @@ namespace gyre {
 inline constexpr uint64_t kTokenizerSampleBytes = 10'000'000;
 
 /// What the tokenizer depends on beside the request: changes when it may be another one. Reads a
-/// model's file, but no text.
+/// model's file (of one in GGUF its size and time alone), but no text.
 Result<std::string> TokenizerStamp(const std::filesystem::path& home,
                                    const TokenizerRequest& request);
 
@@ -29,10 +29,7 @@ Result<std::unique_ptr<Tokenizer>> PrepareTokenizer(const TokenizerRequest& requ
                                                     Preparation* preparation);
 
 /// The tokenizer in a file, whose name says of which kind it is. NOT_FOUND, INVALID_ARGUMENT,
-/// UNIMPLEMENTED as above.
+/// UNIMPLEMENTED as above; a .gguf is UNIMPLEMENTED, trainer/pretrained/tokenizer_of.h knows those.
 Result<std::unique_ptr<Tokenizer>> OpenTokenizerFile(const std::string& path);
-
-/// The vocabulary of the model in a file. As above.
-Result<int> ModelFileVocabulary(const std::string& path);
 
 }  // namespace gyre

@@ -133,4 +133,16 @@ Result<std::unique_ptr<Tokenizer>> TokenizerOf(const fs::path& model) {
   return beside.ok() ? std::move(beside) : json.status().WithContext(model.string());
 }
 
+Result<std::unique_ptr<Tokenizer>> OpenNamedTokenizer(const std::string& path) {
+  if (!path.ends_with(kGgufEnding)) return OpenTokenizerFile(path);
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return NotFound("no such tokenizer: " + path);
+  return TokenizerOf(path);
+}
+
+Result<int> NamedVocabulary(const std::string& path) {
+  GYRE_ASSIGN_OR_RETURN(const auto tokenizer, OpenNamedTokenizer(path));
+  return tokenizer->vocab_size();
+}
+
 }  // namespace gyre

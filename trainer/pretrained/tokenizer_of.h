@@ -18,6 +18,12 @@ namespace gyre {
 /// INVALID_ARGUMENT: none that can be read; UNIMPLEMENTED: not in this build.
 Result<std::unique_ptr<Tokenizer>> TokenizerOf(const std::filesystem::path& model);
 
+/// The tokenizer that `data.tokenizer` names: OpenTokenizerFile(), and of a .gguf TokenizerOf().
+Result<std::unique_ptr<Tokenizer>> OpenNamedTokenizer(const std::string& path);
+
+/// The vocabulary of that. As above.
+Result<int> NamedVocabulary(const std::string& path);
+
 /// A GGUF file's tokenizer as a tokenizer.json. INVALID_ARGUMENT: none, or of a kind or with a
 /// pre-tokenizer (tokenizer.ggml.model, tokenizer.ggml.pre) that is not known here.
 Result<std::string> TokenizerJsonOf(const GgufFile& file);

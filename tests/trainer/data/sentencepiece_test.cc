@@ -171,10 +171,12 @@ TEST_F(SentencePieceTest, WhatIsNoModelIsRefused) {
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << bad.size();
     EXPECT_THAT(status.message(), HasSubstr("bad.model"));
   }
-  EXPECT_EQ(ModelFileVocabulary(Path("absent.model")).status().code(), StatusCode::kNotFound);
-  EXPECT_EQ(ModelFileVocabulary(Write("bad.model", "no")).status().code(),
+  EXPECT_EQ(OpenTokenizerFile(Path("absent.model")).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(OpenTokenizerFile(Write("bad.model", "no")).status().code(),
             StatusCode::kInvalidArgument);
-  EXPECT_EQ(*ModelFileVocabulary(Write("caf\xC3\xA9/m\xC3\xB6.model", Model())), 340);
+  const auto good = OpenTokenizerFile(Write("caf\xC3\xA9/m\xC3\xB6.model", Model()));
+  ASSERT_TRUE(good.ok()) << good.status();
+  EXPECT_EQ((*good)->vocab_size(), 340);
 }
 
 class TokenizedTest : public TemporaryHomeTest {

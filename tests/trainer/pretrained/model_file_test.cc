@@ -8,6 +8,7 @@
 
 #include "tests/trainer/data/temporary_home.h"
 #include "tests/trainer/pretrained/made_gguf.h"
+#include "trainer/data/dataset.h"
 #include "trainer/position/rotation.h"
 #include "trainer/pretrained/gguf_rope.h"
 #include "trainer/pretrained/pretrained_folder.h"
@@ -224,6 +225,29 @@ TEST_F(ModelFileTest, TheTokenizerInAFile) {
               HasSubstr("no tokenizer.model or tokenizer.json in"));
   Write("x/tokenizer.json", "{}");
   EXPECT_THAT(TokenizerOf(Path("x")).status().message(), HasSubstr("only BPE can be read"));
+}
+
+TEST_F(ModelFileTest, ASweepNamesTheTokenizerInAFile) {
+  const std::string model = Write("m.gguf", WithTokenizer("gpt2", "smollm").File());
+  const DatasetRequest request{Write("t.txt", "abc"), "all", model, 0};
+  EXPECT_EQ(PrepareDataset(home_, request, {}).status().code(), StatusCode::kUnimplemented);
+  const PrepareOptions options{.open_tokenizer = OpenNamedTokenizer};
+  const auto info = PrepareDataset(home_, request, {}, options);
+  ASSERT_TRUE(info.ok()) << info.status();
+  const auto dataset = Dataset::Open(home_, info->hash);
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  std::vector<int32_t> ids(3);
+  ASSERT_TRUE(dataset->Read(0, ids).ok());
+  EXPECT_THAT(ids, ElementsAre(258, 256, 'c'));
+  EXPECT_EQ(*NamedVocabulary(model), info->vocab_size);
+  // The data set has a copy of it, and another one in the file's place is another data set.
+  const auto kept = dataset->OpenTokenizer();
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_EQ(FindDataset(home_, request)->hash, info->hash);
+  Write("m.gguf", WithTokenizer("gpt2", "qwen2").Text("x", "y").File());
+  EXPECT_EQ(FindDataset(home_, request).status().code(), StatusCode::kNotFound);
+  EXPECT_NE(PrepareDataset(home_, request, {}, options)->hash, info->hash);
+  EXPECT_EQ(NamedVocabulary(Path("absent.gguf")).status().code(), StatusCode::kNotFound);
 }
 
 std::string Header(std::vector<int32_t> numbers) {
