@@ -58,8 +58,13 @@ Result<ModelAnalysis> AnalyzeModel(const PretrainedFolder& folder,
     for (HeadAlignment& head : AlignmentsOf(layer, trace, model)) {
       analysis.alignments.push_back(std::move(head));
     }
-    const auto chosen = options.heads.lower_bound({layer, 0});
-    const bool wanted = chosen != options.heads.end() && chosen->first == layer;
+    bool wanted = false;
+    for (const auto& [chosen, head] : options.heads) {
+      if (chosen != layer) continue;
+      wanted = true;
+      const Rotation& rotation = analysis.positions[static_cast<size_t>(layer)].rotation;
+      analysis.parts.push_back(LogitPartsOf(layer, head, trace, model, rotation));
+    }
     if (wanted || options.statistics.Collects(kTokenNorms)) {
       traces[static_cast<size_t>(layer)] = trace;
     }

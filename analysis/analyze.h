@@ -12,6 +12,7 @@
 
 #include "analysis/alignment.h"
 #include "analysis/forward_pass.h"
+#include "analysis/logit_parts.h"
 #include "trainer/statistics/first_tokens.h"
 #include "trainer/statistics/record.h"
 
@@ -31,6 +32,7 @@ struct ModelAnalysis {
   ForwardLosses losses;
   StatisticsRecord record;  // its tokens: all of the windows'
   std::vector<HeadAlignment> alignments;
+  std::vector<LogitParts> parts;  // of the heads that were looked at token by token
 };
 
 /// INVALID_ARGUMENT: a head that the model does not have, beside what RunForward() says.

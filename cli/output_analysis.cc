@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <numeric>
 #include <vector>
 
 #include "cli/output_section.h"
@@ -129,6 +130,40 @@ OutputSection AlignmentOf(const HeadAlignment& head) {
   return section;
 }
 
+// The pairs that tell keys apart most, and all others together.
+OutputSection PartsOf(const LogitParts& parts, const Rotation& rotation) {
+  constexpr size_t kMost = 6;
+  const size_t pairs = rotation.frequencies.size(), shown = std::min(kMost, pairs);
+  std::vector<size_t> order(pairs);
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return parts.Spread(a) > parts.Spread(b); });
+  OutputSection section;
+  section.title = "Head " + std::to_string(parts.layer) + ":" + std::to_string(parts.head) +
+                  ", where its logits come from: means over its first " +
+                  std::to_string(parts.tokens) + " tokens from the third on";
+  section.table.columns = {{"pair", true},
+                           {"of the first token", true},
+                           {"of itself", true},
+                           {"of the one before", true},
+                           {"of the others", true}};
+  const auto add = [&](const std::string& name, size_t from, size_t to) {
+    section.table.rows.push_back({name});
+    for (const std::vector<double>& means : parts.means) {
+      double sum = 0;
+      for (size_t i = from; i < to; ++i) sum += means[order[i]];
+      section.table.rows.back().push_back(Fixed(sum, 2));
+    }
+  };
+  for (size_t i = 0; i < shown; ++i) {
+    add(std::to_string(order[i]) + " (" + Wavelength(rotation.frequencies[order[i]]) + ")", i,
+        i + 1);
+  }
+  if (shown < pairs) add("the other " + std::to_string(pairs - shown), shown, pairs);
+  add("all", 0, pairs);
+  return section;
+}
+
 QueryValue Cell(double value) { return std::isfinite(value) ? QueryValue(value) : QueryValue(); }
 
 QueryTable HeadRows(const Findings& findings) {
@@ -202,6 +237,13 @@ std::string RenderJson(const AnalysisReport& report) {
                                   {"own", head.own},
                                   {"previous", head.previous}});
   }
+  for (const LogitParts& parts : report.analysis.parts) {
+    Json item = {{"layer", parts.layer}, {"head", parts.head}, {"tokens", parts.tokens}};
+    for (size_t kind = 0; kind < kKeyKinds; ++kind) {
+      item[kKeyKindNames[kind]] = parts.means[kind];
+    }
+    json["logit_parts"].push_back(std::move(item));
+  }
   for (const AttentionMap& map : report.analysis.record.attention_maps) {
     if (!report.heads.contains({map.layer, map.head})) continue;
     json["attention_maps"].push_back(
@@ -236,6 +278,10 @@ std::string RenderAnalysis(const AnalysisReport& report, OutputFormat format, in
   for (const HeadAlignment& head : report.analysis.alignments) {
     if (!report.heads.contains({head.layer, head.head})) continue;
     text += "\n" + RenderSection(AlignmentOf(head), format, width);
+  }
+  for (const LogitParts& parts : report.analysis.parts) {
+    const LayerPosition& position = report.analysis.positions[static_cast<size_t>(parts.layer)];
+    text += "\n" + RenderSection(PartsOf(parts, position.rotation), format, width);
   }
   return text;
 }

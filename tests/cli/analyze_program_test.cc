@@ -51,7 +51,8 @@ TEST_F(AnalyzeProgram, PrintsAndKeepsWhatItFinds) {
       result.output,
       AllOf(HasSubstr("llama-rope: llama, 2 layers"), HasSubstr("3 windows of 64 tokens"),
             HasSubstr("loss "), HasSubstr("queries peak at"), HasSubstr("Norms of keys peak"),
-            HasSubstr("Head 1:2, token by token"), HasSubstr("of the one before")));
+            HasSubstr("Head 1:2, token by token"), HasSubstr("of the one before"),
+            HasSubstr("Head 1:2, where its logits come from: means over its first 12 tokens")));
   EXPECT_THAT(result.error, HasSubstr("gyre plot llama-rope frequencies"));
   EXPECT_THAT(Ask("SELECT name, variant, context, windows, tokens, loss > 1 FROM models"),
               HasSubstr(R"(["llama-rope","text",64,3,192,1])"));
