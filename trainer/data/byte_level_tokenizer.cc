@@ -16,6 +16,9 @@ constexpr size_t kWindowBytes = 1 << 16;
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 // Stands where a byte is no part of a character: no letter, number or space, as U+FFFD is none.
 constexpr char kStandIn = '\x1A';
+// Mongolian text has it, and it is no space any more since Unicode 6.3, but still one for PCRE2.
+constexpr std::string_view kVowelSeparator = "\xE1\xA0\x8E";  // U+180E
+constexpr std::string_view kNoSpace = "\xE2\x80\x8B";         // U+200B, as long and of its kind
 
 // The next token that is recognised in a text as it stands.
 class AddedTokens {
@@ -133,19 +136,20 @@ class ByteLevelTokenizer : public Tokenizer {
     return done;
   }
 
-  // The same, with a stand-in for each byte that is no part of a character.
+  // The same as long, with stand-ins for what PCRE2 would not take or would take for something else.
   std::string_view Shown(std::string_view text) {
-    bool valid = true;
+    bool changed = false;
     for (size_t at = 0; at < text.size();) {
-      const size_t length = Utf8Character(text.substr(at));
-      if (length == 0) {
-        if (valid) shown_ = text;
-        valid = false;
-        shown_[at] = kStandIn;
+      const size_t length = std::max<size_t>(Utf8Character(text.substr(at)), 1);
+      const bool no_character = length == 1 && (text[at] & 0x80) != 0;
+      if (no_character || text.substr(at, length) == kVowelSeparator) {
+        if (!changed) shown_ = text;
+        changed = true;
+        shown_.replace(at, length, no_character ? std::string_view(&kStandIn, 1) : kNoSpace);
       }
-      at += std::max<size_t>(length, 1);
+      at += length;
     }
-    return valid ? text : shown_;
+    return changed ? shown_ : text;
   }
 
   std::vector<int> Made(std::string_view piece) const {

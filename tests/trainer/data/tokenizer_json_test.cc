@@ -93,6 +93,18 @@ TEST(TokenizerJson, TheIdsAreHuggingFaces) {
   EXPECT_EQ(compared, 48);
 }
 
+// As Hugging Face's tokenizers have it; PCRE2 alone takes U+180E for a space, which ends a piece.
+TEST(TokenizerJson, MongoliansVowelSeparatorIsNoSpace) {
+  Json json = WithPreTokenizer(ByteLevel());
+  json["model"]["vocab"]["\xC4\xB0'"] = 421;  // its last byte, and an apostrophe
+  json["model"]["merges"].push_back("\xC4\xB0 '");
+  const auto tokenizer = Open(json);
+  ASSERT_NE(tokenizer, nullptr);
+  EXPECT_THAT(Encode(*tokenizer, "\xE1\xA0\x8E'"), ElementsAre(160, 257, 421));
+  const std::string mixed = "a\xE1\xA0\x8E \xE1\xA0\xFF\xE1\xA0\x8E";
+  EXPECT_EQ(BytesOf(*tokenizer, Encode(*tokenizer, mixed)), mixed);
+}
+
 // Bytes that are no text, and runs that no pattern ends, come back and do not depend on cuts.
 TEST(TokenizerJson, AnyBytesHoweverTheyAreCut) {
   const auto tokenizer = Open(WithPreTokenizer(ByteLevel()));
