@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "trainer/position/rotation_json.h"
 #include "trainer/statistics/means.h"
 
 namespace gyre {
@@ -97,14 +98,7 @@ std::string ConfigJson(const PretrainedFolder& folder, int context) {
 
 std::string RotationJson(const std::vector<LayerPosition>& positions) {
   Json layers = Json::array();
-  for (const LayerPosition& position : positions) {
-    Json layer = {{"frequencies", position.rotation.frequencies},
-                  {"attention_factor", position.rotation.attention_factor},
-                  {"pairs", position.rotation.pairs}};
-    if (!position.alibi_slopes.empty()) layer["alibi_slopes"] = position.alibi_slopes;
-    if (position.window > 0) layer["window"] = position.window;
-    layers.push_back(std::move(layer));
-  }
+  for (const LayerPosition& position : positions) layers.push_back(ToJson(position));
   return layers.dump();
 }
 

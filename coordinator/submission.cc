@@ -6,27 +6,19 @@
 #include "coordinator/initial_weights.h"
 #include "coordinator/stop_early.h"
 #include "trainer/model/memory_estimate.h"
+#include "trainer/position/rotation_json.h"
 
 namespace gyre {
 namespace {
-
-Json LayerJson(const LayerPosition& position) {
-  Json layer = {{"frequencies", position.rotation.frequencies},
-                {"attention_factor", position.rotation.attention_factor},
-                {"pairs", position.rotation.pairs}};
-  if (!position.alibi_slopes.empty()) layer["alibi_slopes"] = position.alibi_slopes;
-  if (position.window > 0) layer["window"] = position.window;
-  return layer;
-}
 
 /// Per layer what training begins with, and under "switches" what it changes to and when.
 std::string RotationJson(const Variant& variant) {
   Json layers = Json::array();
   for (size_t l = 0; l < variant.positions.size(); ++l) {
-    Json layer = LayerJson(variant.positions[l]);
+    Json layer = ToJson(variant.positions[l]);
     for (size_t i = 0; i < variant.switched.size(); ++i) {
       Json after = {{"at", variant.config.position.switches[i].at}};
-      after.update(LayerJson(variant.switched[i][l]));
+      after.update(ToJson(variant.switched[i][l]));
       layer["switches"].push_back(std::move(after));
     }
     layers.push_back(std::move(layer));

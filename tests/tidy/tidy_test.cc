@@ -123,7 +123,7 @@ TEST(Includes, GoOneDirection) {
       {"coordinator/",
        {"base/", "access/", "objects/", "gyre/v1/", "sweeps/", "results/", "coordinator/",
         "trainer/config/", "trainer/data/dataset.h", "trainer/model/memory_estimate.h",
-        "trainer/statistics/record.h"}},
+        "trainer/position/rotation_json.h", "trainer/statistics/record.h"}},
       {"coordinator/store/",
        {"base/", "objects/object_ref.h", "results/", "coordinator/", "sweeps/spec/sweep_spec.h",
         "trainer/statistics/record.h"}},
