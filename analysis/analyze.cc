@@ -43,6 +43,10 @@ Result<ModelAnalysis> AnalyzeModel(const PretrainedFolder& folder,
                                    const std::vector<TokenWindow>& windows,
                                    const AnalysisOptions& options) {
   const ModelConfig& model = folder.config.model;
+  // First of all: what a configuration says of sizes takes time and memory before weights do.
+  if (Status fits = CheckTensors(folder.weights, model, folder.config.extras); !fits.ok()) {
+    return fits.WithContext(folder.weights.path().string());
+  }
   GYRE_RETURN_IF_ERROR(CheckHeads(model, options));
   size_t longest = 0;
   ModelAnalysis analysis;

@@ -35,7 +35,8 @@ struct ModelAnalysis {
   std::vector<LogitParts> parts;  // of the heads that were looked at token by token
 };
 
-/// INVALID_ARGUMENT: a head that the model does not have, beside what RunForward() says.
+/// INVALID_ARGUMENT: the tensors aren't those of the configuration, or a head that the model does
+/// not have; and as RunForward().
 Result<ModelAnalysis> AnalyzeModel(const PretrainedFolder& folder,
                                    const std::vector<TokenWindow>& windows,
                                    const AnalysisOptions& options);

@@ -49,7 +49,8 @@ Peak PeakOf(const StatisticsRecord& record, int layer, const std::string& tensor
     ++heads;
   }
   Peak peak;
-  if (heads == 0 || !std::isfinite(std::accumulate(sums.begin(), sums.end(), 0.0))) return peak;
+  const double sum = std::accumulate(sums.begin(), sums.end(), 0.0);
+  if (heads == 0 || !std::isfinite(sum) || sum == 0) return peak;
   const auto largest = std::max_element(sums.begin(), sums.end());
   peak.pair = static_cast<int>(largest - sums.begin());
   peak.frequency = position.rotation.frequencies[static_cast<size_t>(peak.pair)];

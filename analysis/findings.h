@@ -31,7 +31,7 @@ struct HeadFinding {
 
 /// Where norms are largest, as means over the heads of a layer.
 struct Peak {
-  int pair = -1;         // -1: not known
+  int pair = -1;         // -1: not known, or all norms are zero
   double frequency = 0;  // of that pair, radians a token
   double ratio = 0;      // its norm, divided by the median of the layer's pairs
 };

@@ -95,6 +95,9 @@ class ForwardPass {
       Show(layer, tokens / 2 + (first + count) / 2);
     }
     losses_.residual_norms.push_back(NormOf(residual_));
+    if (!std::isfinite(losses_.residual_norms.back())) {
+      return BeyondFloats("layer " + std::to_string(layer));
+    }
     look(layer, sums, trace);
     return OkStatus();
   }
@@ -122,7 +125,7 @@ class ForwardPass {
       losses_.nats += losses_.nll[t];
       losses_.targets += targets_[t] >= 0 ? 1 : 0;
     }
-    return OkStatus();
+    return std::isfinite(losses_.nats) ? OkStatus() : BeyondFloats("the head");
   }
 
   ForwardLosses Take() { return std::move(losses_); }
@@ -140,6 +143,12 @@ class ForwardPass {
     trace.scale = config_.extras.query_scale;
     trace.softcap = config_.extras.attention_softcap;
     return trace;
+  }
+
+  // Each weight is a number, and what comes of them is none.
+  Status BeyondFloats(const std::string& where) const {
+    return DataLoss("the numbers that " + where + " computes are beyond those of float32: its " +
+                    "weights are damaged, or those of another model");
   }
 
   std::vector<WindowPlace> WindowsFrom(size_t first) const {
@@ -179,10 +188,6 @@ Result<ForwardLosses> RunForward(const PretrainedFolder& folder,
                                  const std::vector<TokenWindow>& windows,
                                  const ForwardOptions& options, const LayerFn& look) {
   if (windows.empty()) return InvalidArgument("there is no text to look at");
-  if (Status status = CheckTensors(folder.weights, folder.config.model, folder.config.extras);
-      !status.ok()) {
-    return status.WithContext(folder.weights.path().string());
-  }
   GYRE_ASSIGN_OR_RETURN(const auto pool, cpu::ThreadPool::Create(options.threads));
   ForwardPass pass(folder, positions, options, pool.get());
   GYRE_RETURN_IF_ERROR(pass.TakeWindows(windows));

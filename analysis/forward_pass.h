@@ -50,9 +50,10 @@ struct ForwardLosses {
 using LayerFn =
     std::function<void(int layer, const AttentionSums& sums, const AttentionTrace& trace)>;
 
-/// INVALID_ARGUMENT: the tensors aren't those of the configuration, or a window has a token that is
-/// not in the vocabulary. DATA_LOSS: a weight is no number. CANCELLED: a stop was asked for.
-/// `positions` is one a layer, for windows of the longest one's length.
+/// The tensors are those of the configuration (CheckTensors()). INVALID_ARGUMENT: there are no
+/// windows, or one has a token that is not in the vocabulary. DATA_LOSS: a weight is no number,
+/// or what is computed of them is none. CANCELLED: a stop was asked for. `positions` is one a layer,
+/// for windows of the longest one's length.
 Result<ForwardLosses> RunForward(const PretrainedFolder& folder,
                                  const std::vector<LayerPosition>& positions,
                                  const std::vector<TokenWindow>& windows,

@@ -33,7 +33,7 @@ std::string Wavelength(double frequency) {
 std::string PeakInWords(const Peak& peak) {
   if (peak.pair < 0) return kUnknown;
   return std::to_string(peak.pair) + " (" + Wavelength(peak.frequency) + "), " +
-         FormatFixed(peak.ratio, 1) + "x";
+         (std::isfinite(peak.ratio) ? FormatFixed(peak.ratio, 1) : "∞") + "x";
 }
 
 std::string PlaceOf(const HeadScores& scores) {

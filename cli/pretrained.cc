@@ -56,6 +56,10 @@ Result<std::optional<InitialWeights>> LookAtWeights(const std::string& init_from
   if (const Status status = CheckTrainable(folder.config.extras); !status.ok()) {
     return status.WithContext(init_from);
   }
+  if (const Status fits = CheckTensors(folder.weights, folder.config.model, folder.config.extras);
+      !fits.ok()) {
+    return fits.WithContext(folder.weights.path().string());
+  }
   HuggingFaceConfig config = SaidOnce(folder.config);
   return std::optional<InitialWeights>(
       InitialWeights{"", std::move(config.model), std::move(config.position)});

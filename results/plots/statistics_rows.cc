@@ -111,7 +111,10 @@ Status NoStatistics(const StatisticsTable& table, const PlotOptions& options,
     return NotFound("there is no layer " + std::to_string(*options.layer) + "; there are 0 to " +
                     std::to_string(*layers.rbegin()));
   }
-  return NotFound("there are no statistics of step " + std::to_string(options.step.value_or(0)) +
+  if (!options.step || steps.contains(*options.step)) {
+    return FailedPrecondition("none of the values is finite: nothing to draw");
+  }
+  return NotFound("there are no statistics of step " + std::to_string(*options.step) +
                   "; there are those of " + SqlList({steps.begin(), steps.end()}));
 }
 

@@ -94,6 +94,28 @@ class Extras : public testing::Test {
     }
   }
 
+  // The model of folder_ with other values in rows first .. end - 1 of a tensor.
+  std::filesystem::path Spoiled(const std::string& name, size_t first, size_t end, float value) {
+    const auto folder = PretrainedFolder::Open(folder_);
+    EXPECT_TRUE(folder.ok()) << folder.status();
+    const TensorEntry* entry = folder->weights.Find(name);
+    EXPECT_NE(entry, nullptr) << name;
+    std::string bytes = *ReadFile(folder_ / "model.safetensors");
+    uint64_t header = 0;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    const size_t row = entry->shape.size() == 2 ? static_cast<size_t>(entry->shape[1]) : 1;
+    for (size_t i = first * row; i < end * row; ++i) {
+      std::memcpy(bytes.data() + sizeof header + header + entry->offset + i * sizeof value, &value,
+                  sizeof value);
+    }
+    const std::filesystem::path spoiled = folder_ / "spoiled";
+    std::filesystem::create_directories(spoiled);
+    std::filesystem::copy_file(folder_ / "config.json", spoiled / "config.json",
+                               std::filesystem::copy_options::overwrite_existing);
+    std::ofstream(spoiled / "model.safetensors", std::ios::binary) << bytes;
+    return spoiled;
+  }
+
   const std::filesystem::path folder_ =
       std::filesystem::path(testing::TempDir()) /
       ("extras-" + std::to_string(getpid()) + "-" +
@@ -122,33 +144,34 @@ TEST_F(Extras, NormsAndLocalThetaOfGemma3) {
 
 TEST_F(Extras, AWeightThatIsNoNumberIsNamed) {
   MakeFolder(folder_, Config("llama"));
-  const auto folder = PretrainedFolder::Open(folder_);
-  ASSERT_TRUE(folder.ok()) << folder.status();
   const TokenWindow window{{1, 2, 3, 4}, {2, 3, 4, -1}};
   for (const char* name :
        {"model.layers.1.mlp.up_proj.weight", "model.layers.2.input_layernorm.weight",
         "model.embed_tokens.weight", "model.norm.weight", "lm_head.weight"}) {
-    const TensorEntry* entry = folder->weights.Find(name);
-    ASSERT_NE(entry, nullptr);
-    std::string bytes = *ReadFile(folder_ / "model.safetensors");
-    uint64_t header = 0;
-    std::memcpy(&header, bytes.data(), sizeof header);
     const float wrong = name[6] == 'n' ? std::numeric_limits<float>::infinity()
                                        : std::numeric_limits<float>::quiet_NaN();
-    const size_t row = entry->shape.size() == 2 ? static_cast<size_t>(entry->shape[1]) : 1;
-    std::memcpy(bytes.data() + sizeof header + header + entry->offset + 3 * row * sizeof wrong,
-                &wrong, sizeof wrong);
-    const std::filesystem::path spoiled = folder_ / "spoiled";
-    std::filesystem::create_directories(spoiled);
-    std::filesystem::copy_file(folder_ / "config.json", spoiled / "config.json",
-                               std::filesystem::copy_options::overwrite_existing);
-    std::ofstream(spoiled / "model.safetensors", std::ios::binary) << bytes;
-    const auto opened = PretrainedFolder::Open(spoiled);
+    const auto opened = PretrainedFolder::Open(Spoiled(name, 3, 4, wrong));
     ASSERT_TRUE(opened.ok()) << opened.status();
     const Status status = AnalyzeModel(*opened, {window}, {}).status();
     EXPECT_EQ(status.code(), StatusCode::kDataLoss) << name;
     EXPECT_THAT(status.message(), HasSubstr(std::string("tensor ") + name));
     EXPECT_THAT(status.message(), HasSubstr("spoiled"));
+  }
+}
+
+// A flipped bit of an exponent, say.
+TEST_F(Extras, WeightsWhoseProductsAreNoNumbersAreSaid) {
+  MakeFolder(folder_, Config("llama"));
+  const TokenWindow window{{1, 2, 3, 4}, {2, 3, 4, -1}};
+  for (const auto& [name, where] :
+       {std::pair("model.layers.1.mlp.down_proj.weight", "that layer 1 computes"),
+        std::pair("model.layers.2.self_attn.q_proj.weight", "that layer 2 computes"),
+        std::pair("lm_head.weight", "that the head computes")}) {
+    const auto opened = PretrainedFolder::Open(Spoiled(name, 0, 8, 3e38f));
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    const Status status = AnalyzeModel(*opened, {window}, {}).status();
+    EXPECT_EQ(status.code(), StatusCode::kDataLoss) << name;
+    EXPECT_THAT(status.message(), HasSubstr(where));
   }
 }
 

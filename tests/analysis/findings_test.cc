@@ -27,7 +27,8 @@ TEST(Findings, SharesPeaksAndCensusByLayer) {
   record.frequency_norms = {{0, "q", 0, {3, 4, 0, 0}, {}},
                             {0, "q", 1, {1, 1, 1, 1}, {}},
                             {0, "k", 0, {1, 1, 8, 2}, {}},
-                            {1, "q", 0, {1, 1, 1, 5}, {}}};
+                            {1, "q", 0, {1, 1, 1, 5}, {}},
+                            {1, "k", 0, {0, 0, 0, 0}, {}}};
   record.logit_shares = {{0, 0, {1, 0, 1, 2}, {}, {}}};
   record.head_scores = {
       {0, 0, 0.9, 0.1, 0.1, 1, 1}, {0, 1, 0.1, 0.1, 0.8, 1, 1}, {1, 0, 0.1, 0.1, 0.1, 1, 1}};
@@ -47,7 +48,7 @@ TEST(Findings, SharesPeaksAndCensusByLayer) {
   EXPECT_EQ(findings.layers[0].keys.frequency, 0.09);
   EXPECT_EQ(findings.layers[0].keys.ratio, 4);  // of the upper median
   EXPECT_EQ(findings.layers[1].queries.pair, 3);
-  EXPECT_EQ(findings.layers[1].keys.pair, -1);  // there is none
+  EXPECT_EQ(findings.layers[1].keys.pair, -1);  // none is larger than another
   EXPECT_THAT(findings.layers[0].high_norms, DoubleEq(0.75));
 }
 

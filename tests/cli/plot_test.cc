@@ -198,6 +198,9 @@ TEST_F(PlotTest, StatisticsThatAreNotThereAreSaid) {
               HasSubstr("no layer 2; there are 0 to 1"));
   EXPECT_THAT(Make({.sweep = "s", .kind = "tokens", .head = 5}).status().message(),
               HasSubstr("no head 5; each layer has 0 to 1"));
+  Sql("UPDATE head_scores SET diagonal = NULL");
+  EXPECT_THAT(Make({.sweep = "s", .kind = "heads"}).status().message(),
+              HasSubstr("none of the values is finite"));
   Sql("DELETE FROM frequency_norms; DELETE FROM token_norms; DELETE FROM attention_maps;"
       " DELETE FROM head_scores; DELETE FROM logit_shares");
   for (const char* kind : {"frequencies", "contributions", "tokens", "heads"}) {
