@@ -26,6 +26,14 @@ Status CheckCouldRun(State& state, const PreparedSweep& prepared) {
                             "; start a worker that can run it first, or ask for less");
 }
 
+// The other way round, an analysis does not take a sweep's name.
+Status CheckNoModel(Store& store, const std::string& name) {
+  GYRE_ASSIGN_OR_RETURN(const bool is_model, store.IsModel(name));
+  if (!is_model) return OkStatus();
+  return AlreadyExists("a pretrained model that was analysed into this database is called '" + name +
+                       "', and views and plots know both by their names; choose another name");
+}
+
 }  // namespace
 
 Result<std::vector<SubmitReply>> Coordinator::Submit(const PreparedSubmission& submission,
@@ -37,6 +45,7 @@ Result<std::vector<SubmitReply>> Coordinator::Submit(const PreparedSubmission& s
     if (existing != nullptr) {
       GYRE_ASSIGN_OR_RETURN(same, IsSame(*existing, prepared));
     }
+    if (existing == nullptr) GYRE_RETURN_IF_ERROR(CheckNoModel(*store_, prepared.record.name));
     if (!same) GYRE_RETURN_IF_ERROR(CheckCouldRun(state_, prepared));
     if (existing == nullptr || submission.replace || submission.fresh) continue;
     if (!same) {

@@ -85,6 +85,8 @@ class Store {
   Status SetName(int64_t sweep_id, const std::string& name);
   /// The intent, with why and since when.
   Status UpdateIntent(const SweepRecord& sweep);
+  /// Whether a pretrained model that was analysed has this name.
+  Result<bool> IsModel(const std::string& name);
   Result<std::string> ResolvedOf(int64_t sweep_id);
   /// Curves of one metric, by seed and by the job that has the points: of a sweep's jobs, and those
   /// that they are the same piece of work as.

@@ -65,6 +65,11 @@ Status Store::UpdateIntent(const SweepRecord& sweep) {
              Name(sweep.intent), sweep.pause_reason, sweep.resumed_at, sweep.id);
 }
 
+Result<bool> Store::IsModel(const std::string& name) {
+  GYRE_ASSIGN_OR_RETURN(Statement * rows, Bound("SELECT 1 FROM models WHERE name = ?", name));
+  return Step(rows);
+}
+
 Result<std::string> Store::ResolvedOf(int64_t sweep_id) {
   GYRE_ASSIGN_OR_RETURN(Statement * rows,
                         Bound("SELECT resolved FROM sweeps WHERE id = ?", sweep_id));

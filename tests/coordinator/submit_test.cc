@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "coordinator/store/model_results.h"
 #include "tests/coordinator/harness.h"
 
 namespace gyre {
@@ -56,6 +57,20 @@ TEST_F(Submitting, OtherContentIsRefusedUnlessItReplaces) {
   EXPECT_EQ(Sql("SELECT id, name, intent FROM sweeps"), "1|s@1|CANCELED; 2|s|ACTIVE");
   EXPECT_EQ(Sweep("s").jobs.queued, 3);
   EXPECT_EQ(Sweep("s@1").jobs.canceled, 2);
+}
+
+// Views and plots know both by their names.
+TEST_F(Submitting, TheNameOfAModelThatWasAnalysedIsTaken) {
+  const ModelResults model{.model = {.name = "llama", .variant = "text"}};
+  const Status written = WriteModelResults(path_, model, Millis(0), /*replace=*/false);
+  ASSERT_TRUE(written.ok()) << written;
+  for (const bool replace : {false, true}) {
+    const auto refused = Submit(MakeSweep("llama", 1, 1), replace);
+    EXPECT_EQ(refused.status().code(), StatusCode::kAlreadyExists);
+    EXPECT_THAT(refused.status().message(), HasSubstr("is called 'llama'"));
+  }
+  EXPECT_EQ(Sql("SELECT count(*) FROM sweeps"), "0");
+  EXPECT_TRUE(Submit(MakeSweep("text", 1, 1)).ok());
 }
 
 TEST_F(Submitting, FinishedJobsOfAnySweepAreReused) {
