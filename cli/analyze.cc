@@ -1,5 +1,6 @@
 #include "analysis/analyze.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,6 +33,7 @@ namespace fs = std::filesystem;
 
 // More of a text is not read: windows are few.
 constexpr size_t kMostTextBytes = size_t{8} << 20;
+constexpr int kMostContext = 1 << 24;
 
 struct Arguments {
   std::string model, text, tokens, name, variant, database = "results.db";
@@ -131,6 +133,10 @@ Result<PretrainedFolder> OpenModel(Arguments* arguments) {
   const fs::path path = fs::canonical(arguments->model, error);
   if (error) return NotFound("there is no model " + arguments->model);
   if (arguments->name.empty()) arguments->name = NameOf(path);
+  if (arguments->name.find('/') != std::string::npos) {
+    return InvalidArgument("--name must be without '/', as a file's name, and is '" +
+                           arguments->name + "'");
+  }
   if (arguments->variant.empty()) {
     arguments->variant = NameOf(arguments->text.empty() ? arguments->tokens : arguments->text);
   }
@@ -223,7 +229,20 @@ Status Keep(const Arguments& arguments, const Prepared& prepared, const ModelAna
                            arguments.replace);
 }
 
+/// A mapped file that loses its end, or whose disk fails, says so in no other way.
+void EndOnBusError() {
+  struct sigaction action {};
+  action.sa_handler = [](int) {
+    constexpr char kWords[] =
+        "gyre: error: the model's file has become shorter while it was read, or its disk fails\n";
+    (void)!write(STDERR_FILENO, kWords, sizeof kWords - 1);
+    _exit(kExitFailed);
+  };
+  sigaction(SIGBUS, &action, nullptr);
+}
+
 Status Analyze(Arguments arguments) {
+  EndOnBusError();
   // Threads that start later inherit that signals are not for them.
   StopSignals signals;
   signals.OnSecond([] { _exit(kExitInterrupted); });
@@ -237,7 +256,6 @@ Status Analyze(Arguments arguments) {
     if (!analysis.ok()) return analysis.status();
     report.analysis = *std::move(analysis);
   }
-  GYRE_RETURN_IF_ERROR(Keep(arguments, prepared, report.analysis));
   report.name = arguments.name;
   report.variant = arguments.variant;
   report.model = ModelInWords(prepared.folder.config);
@@ -247,6 +265,8 @@ Status Analyze(Arguments arguments) {
   report.context = prepared.record.context;
   const int width = TerminalOf(STDOUT_FILENO).width;
   std::fputs(RenderAnalysis(report, arguments.format, width).c_str(), stdout);
+  // Last: where they cannot be kept, there is at least what was printed.
+  GYRE_RETURN_IF_ERROR(Keep(arguments, prepared, report.analysis));
   Say("the results are in " + arguments.database + "; see: gyre plot " + arguments.name +
       " frequencies --db " + arguments.database);
   return OkStatus();
@@ -262,7 +282,7 @@ void AddAnalyzeCommand(CLI::App& app, int* exit_code) {
       "at, and\nmeasures what `statistics:` measures while training. The rows are in the database "
       "beside those of\nsweeps, with the model's name in place of a sweep's and the text's in "
       "place "
-      "of a variant's; the same\nmodel on the same text replaces them.\n\n"
+      "of a variant's; the same\nmodel on the same text by the same names replaces them.\n\n"
       "Examples:\n"
       "  gyre analyze models/llama --text quotes.txt\n"
       "  gyre analyze models/llama --text quotes.txt --head 0:3 --head 12:7 --format md\n"
@@ -283,7 +303,7 @@ void AddAnalyzeCommand(CLI::App& app, int* exit_code) {
   command
       ->add_option("--context", arguments->context,
                    "Tokens of a window (default: 512, or the model's own if that is less)")
-      ->check(PositiveInteger());
+      ->check(CLI::Range(2, kMostContext));
   command->add_option("--sequences", arguments->sequences, "Windows, evenly spaced over the text")
       ->check(PositiveInteger())
       ->capture_default_str();

@@ -1,6 +1,10 @@
 #include "coordinator/store/model_results.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <optional>
+#include <thread>
 
 #include "base/files.h"
 #include "base/hash.h"
@@ -14,7 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string HashOf(const ModelRecord& model) {
-  return Sha256Hex(model.weights_hash + "\n" + model.text_hash + "\n");
+  return Sha256Hex(model.weights_hash + "\n" + model.text_hash + "\n" + model.name + "\n" +
+                   model.variant + "\n");
 }
 
 template <typename... Values>
@@ -38,20 +43,39 @@ Result<int64_t> VersionOf(const Database& database) {
 }
 
 // Of this program's version. The lock is a coordinator's: it is not needed to write some rows.
+// Another analysis has it for as long as it takes to make the tables.
 Result<Database> OpenUpToDate(const fs::path& path) {
+  constexpr int kMostLooks = 40;
+  constexpr Millis kBetweenLooks{25};
   if (!path.parent_path().empty()) GYRE_RETURN_IF_ERROR(MakeFolders(path.parent_path()));
-  const Result<FileLock> lock = FileLock::TryAcquire(path.string() + ".lock");
-  if (!lock.ok() && lock.status().code() != StatusCode::kUnavailable) return lock.status();
-  GYRE_ASSIGN_OR_RETURN(Database database, Database::OpenForWriting(path));
-  if (lock.ok()) {
-    GYRE_RETURN_IF_ERROR(MigrateSchema(database));
-    return database;
+  for (int looks = 1;; ++looks) {
+    const Result<FileLock> lock = FileLock::TryAcquire(path.string() + ".lock");
+    if (!lock.ok() && lock.status().code() != StatusCode::kUnavailable) return lock.status();
+    GYRE_ASSIGN_OR_RETURN(Database database, Database::OpenForWriting(path));
+    if (lock.ok()) {
+      GYRE_RETURN_IF_ERROR(MigrateSchema(database));
+      return database;
+    }
+    GYRE_RETURN_IF_ERROR(CheckSchema(database));
+    GYRE_ASSIGN_OR_RETURN(const int64_t version, VersionOf(database));
+    if (version == SchemaVersion()) return database;
+    if (looks == kMostLooks) break;
+    std::this_thread::sleep_for(kBetweenLooks);
   }
-  GYRE_RETURN_IF_ERROR(CheckSchema(database));
-  GYRE_ASSIGN_OR_RETURN(const int64_t version, VersionOf(database));
-  if (version == SchemaVersion()) return database;
   return Unavailable(
       "a coordinator of an older version has it; stop that, or name another file with --db");
+}
+
+// Whether a file could be made there.
+Status CheckFolder(const fs::path& path) {
+  std::error_code error;
+  fs::path folder = fs::absolute(path).parent_path();
+  while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
+  if (!fs::is_directory(folder, error)) return InvalidArgument(folder.string() + " is no folder");
+  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    return ErrnoStatus(errno, "cannot write to " + folder.string());
+  }
+  return OkStatus();
 }
 
 Status CheckName(const Database& database, const ModelRecord& model, bool replace) {
@@ -67,8 +91,8 @@ Status CheckName(const Database& database, const ModelRecord& model, bool replac
   GYRE_ASSIGN_OR_RETURN(Statement taken,
                         Bound(database,
                               "SELECT path, text FROM models WHERE name = ? AND variant = ? AND "
-                              "hash <> ?",
-                              model.name, model.variant, HashOf(model)));
+                              "(weights <> ? OR text_hash <> ?)",
+                              model.name, model.variant, model.weights_hash, model.text_hash));
   GYRE_ASSIGN_OR_RETURN(const bool row, taken.Step());
   if (!row || replace) return OkStatus();
   return AlreadyExists("there are other results by the name " + shown + ", of " + taken.Text(0) +
@@ -83,13 +107,13 @@ Status Forget(const Database& database, const ModelRecord& model) {
   for (const std::string table : kOwned) {
     GYRE_RETURN_IF_ERROR(Run(database,
                              ("DELETE FROM " + table +
-                              " WHERE model_id IN (SELECT id FROM models WHERE hash = ?1 OR "
-                              "(name = ?2 AND variant = ?3))")
+                              " WHERE model_id IN (SELECT id FROM models WHERE name = ? AND "
+                              "variant = ?)")
                                  .c_str(),
-                             HashOf(model), model.name, model.variant));
+                             model.name, model.variant));
   }
-  return Run(database, "DELETE FROM models WHERE hash = ? OR (name = ? AND variant = ?)",
-             HashOf(model), model.name, model.variant);
+  return Run(database, "DELETE FROM models WHERE name = ? AND variant = ?", model.name,
+             model.variant);
 }
 
 Status Insert(const Database& database, const ModelResults& results, Millis wall) {
@@ -139,7 +163,7 @@ Status InDatabase(const fs::path& path, const Status& status) {
 
 Status CheckModelPlace(const fs::path& path, const ModelRecord& model, bool replace) {
   std::error_code error;
-  if (!fs::exists(path, error)) return OkStatus();
+  if (!fs::exists(path, error)) return InDatabase(path, CheckFolder(path));
   const Result<Database> database = OpenUpToDate(path);
   if (!database.ok()) return InDatabase(path, database.status());
   return InDatabase(path, CheckName(*database, model, replace));

@@ -43,11 +43,12 @@ struct ModelResults {
 /// Whether results of that name could be written, before there are any. ALREADY_EXISTS: the name is
 /// that of a sweep, or of another model or text, and not `replace`. UNAVAILABLE: a coordinator has
 /// the file, which is of an older version. DATA_LOSS, FAILED_PRECONDITION: no database of Gyre's.
+/// INVALID_ARGUMENT, INTERNAL: no file can be made there.
 Status CheckModelPlace(const std::filesystem::path& database, const ModelRecord& model,
                        bool replace);
 
-/// Creates the file where there is none. What the database has of the same model and text goes, and
-/// with `replace` what has the name. All of it is written or nothing. Else as above.
+/// Creates the file where there is none. What the database has by that name goes: of the same model
+/// and text, or with `replace` of any. All of it is written or nothing. Else as above.
 Status WriteModelResults(const std::filesystem::path& database, const ModelResults& results,
                          Millis wall, bool replace);
 

@@ -13,7 +13,7 @@ ALTER TABLE models ADD COLUMN
 ALTER TABLE models ADD COLUMN
   variant TEXT /* stands for a variant's: which text it was */ NOT NULL DEFAULT '';
 ALTER TABLE models ADD COLUMN
-  weights TEXT /* hash of configuration and weights; hash is of these and the text */
+  weights TEXT /* hash of configuration and weights; hash is of these, text and names */
     NOT NULL DEFAULT '';
 ALTER TABLE models ADD COLUMN
   rotation TEXT /* JSON, as in jobs */ NOT NULL DEFAULT '[]';

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "results/query.h"
 #include "tests/cli/gyre_process.h"
 #include "tests/results/results_database.h"
+#include "tests/small_disk.h"
 
 namespace gyre {
 namespace {
@@ -86,6 +88,36 @@ TEST_F(AnalyzeProgram, ANameThatIsTakenIsRefusedBeforeAnythingIsComputed) {
   EXPECT_THAT(json.output, HasSubstr("\"tokens\": 4"));
 }
 
+// It may have taken hours.
+TEST_F(AnalyzeProgram, WhatCannotBeKeptIsPrintedAllTheSame) {
+  const SmallDisk disk(File("small"), size_t{1} << 16);
+  if (!disk.mounted()) GTEST_SKIP() << "needs to be root";
+  disk.Fill();
+  const GyreResult result =
+      RunGyre({"analyze", std::filesystem::absolute(kModel).string(), "--tokens", "text.txt", "--db",
+               "small/results.db"},
+              {.folder = db_.path().parent_path()});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.output, HasSubstr("llama-rope: llama, 2 layers"));
+  EXPECT_THAT(result.error, AllOf(HasSubstr("cannot use the database small/results.db"),
+                                  Not(HasSubstr("the results are in"))));
+}
+
+// As where the model is downloaded anew meanwhile.
+TEST_F(AnalyzeProgram, AFileThatIsCutOffMeanwhileIsSaid) {
+  std::filesystem::copy(kModel, File("model"));
+  std::string tokens;
+  for (int i = 0; i < 300'000; ++i) tokens += std::to_string(i * 7 % 50) + " ";
+  Write("long.txt", tokens);
+  GyreProcess gyre({"analyze", "model", "--tokens", "long.txt", "--context", "64", "--sequences",
+                    "9999", "--db", "results.db"},
+                   {.folder = db_.path().parent_path()});
+  ASSERT_TRUE(gyre.WaitForError("full windows", Millis(20000))) << gyre.error();
+  std::filesystem::resize_file(File("model/model.safetensors"), 8);
+  EXPECT_EQ(gyre.Wait(), 1);
+  EXPECT_THAT(gyre.error(), HasSubstr("has become shorter while it was read"));
+}
+
 TEST_F(AnalyzeProgram, WrongInputIsSaid) {
   const auto expect = [&](std::vector<std::string> arguments, const std::string& words,
                           int exit_code = 2, const std::string& model = kModel) {
@@ -103,6 +135,8 @@ TEST_F(AnalyzeProgram, WrongInputIsSaid) {
   expect({"--tokens", "words.txt"}, "entry 1 is no token id");
   expect({"--tokens", "none.txt"}, "none.txt", 1);
   expect({"--tokens", "text.txt", "--head", "9:0"}, "no head 9:0");
+  expect({"--tokens", "text.txt", "--name", "a/b"}, "--name must be without '/'");
+  expect({"--tokens", "text.txt", "--context", "1"}, "--context");
   expect({"--tokens", "text.txt", "--head", "1"}, "--head must be LAYER:HEAD");
   expect({"--tokens", "text.txt", "--collect", "norms"}, "--collect has 'norms'");
   expect({"--tokens", "text.txt"}, "there is no model", 1, "tests/no-model");
@@ -116,6 +150,11 @@ TEST_F(AnalyzeProgram, WrongInputIsSaid) {
   Write("spoiled/model.safetensors", bytes);
   Write("spoiled/config.json", *ReadFile(std::string(kModel) + "/config.json"));
   expect({"--tokens", "text.txt"}, "no number (NaN)", 1, spoiled.string());
+  // Before anything is made of the sizes that it claims.
+  auto config = nlohmann::json::parse(*ReadFile(std::string(kModel) + "/config.json"));
+  config["head_dim"] = 2147483646;
+  Write("spoiled/config.json", config.dump());
+  expect({"--tokens", "text.txt"}, "model.head_dim must be between 1 and", 2, spoiled.string());
   EXPECT_THAT(Ask("SELECT count(*) FROM models"), HasSubstr("[[0]]"));
 }
 

@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <fstream>
+#include <optional>
+#include <thread>
 
+#include "base/files.h"
 #include "coordinator/store/store.h"
 #include "results/query.h"
 #include "tests/coordinator/harness.h"
@@ -84,17 +88,32 @@ TEST_F(ModelResultsTest, ViewsShowAModelAsASweep) {
 TEST_F(ModelResultsTest, TheSameModelAndTextReplaceThemselves) {
   ASSERT_TRUE(Write(MakeResults()).ok());
   ModelResults again = MakeResults();
-  again.model.name = "renamed";
   again.model.context = 32;
   again.statistics.token_norms.clear();
   again.statistics.head_scores[0].previous = 0.2;
   ASSERT_TRUE(Write(again).ok());
-  EXPECT_EQ(Ask("SELECT name, context FROM models"), "renamed|32\n");
+  EXPECT_EQ(Ask("SELECT name, context FROM models"), "m|32\n");
   EXPECT_EQ(Ask("SELECT kind FROM head_census"), "semantic\n");
   for (const char* table : {"frequency_norms", "logit_shares", "alignments"}) {
     EXPECT_EQ(Ask(std::string("SELECT count(*) FROM ") + table), "1\n") << table;
   }
   EXPECT_EQ(Ask("SELECT count(*) FROM token_norms"), "0\n");
+}
+
+// At two contexts, say.
+TEST_F(ModelResultsTest, TheSameModelAndTextByAnotherNameStandBesideTheFirst) {
+  ASSERT_TRUE(Write(MakeResults()).ok());
+  ModelResults again = MakeResults();
+  again.model.variant = "text-32";
+  again.model.context = 32;
+  again.statistics.head_scores[0].previous = 0.2;
+  ASSERT_TRUE(Write(again).ok());
+  again.model.name = "renamed";
+  ASSERT_TRUE(Write(again).ok());
+  EXPECT_EQ(Ask("SELECT name, variant, context FROM models ORDER BY id"),
+            "m|text|64\nm|text-32|32\nrenamed|text-32|32\n");
+  EXPECT_EQ(Ask("SELECT sweep, variant, kind FROM head_census ORDER BY 1, 2"),
+            "m|text|positional\nm|text-32|semantic\nrenamed|text-32|semantic\n");
 }
 
 TEST_F(ModelResultsTest, ANameThatIsTakenIsKept) {
@@ -137,6 +156,31 @@ TEST_F(ModelResultsTest, ARunningCoordinatorIsNoHindrance) {
   const Status status = CheckModelPlace(path_, MakeResults().model, false);
   EXPECT_EQ(status.code(), StatusCode::kUnavailable);
   EXPECT_THAT(status.message(), HasSubstr("a coordinator of an older version has it"));
+}
+
+// Two analyses at once, of which one makes the file.
+TEST_F(ModelResultsTest, WhileAnotherMakesTheFileItWaits) {
+  std::optional<FileLock> lock(*FileLock::TryAcquire(path_.string() + ".lock"));
+  Status written = Internal("not done");
+  {
+    const std::jthread other([&] { written = Write(MakeResults()); });
+    // It has found the lock taken by then.
+    while (!std::filesystem::exists(path_)) std::this_thread::yield();
+    lock.reset();
+  }
+  EXPECT_TRUE(written.ok()) << written;
+  EXPECT_EQ(Ask("SELECT name FROM models"), "m\n");
+}
+
+TEST_F(ModelResultsTest, APlaceWhereNoFileCanBeIsSaidBefore) {
+  std::ofstream(folder_ / "file") << "x";
+  for (const char* place : {"file/results.db", "file/a/b/results.db"}) {
+    const Status status = CheckModelPlace(folder_ / place, MakeResults().model, false);
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(status.message(), HasSubstr("file is no folder"));
+  }
+  EXPECT_TRUE(CheckModelPlace(folder_ / "a/b/results.db", MakeResults().model, false).ok());
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "a"));
 }
 
 // What fails in the middle leaves what was there.
