@@ -44,6 +44,20 @@ Status Check(const HeadOptions& options) {
   return OkStatus();
 }
 
+// What the sweep language calls by a path is an option here.
+Status InOptions(const Status& status) {
+  std::string message = status.message();
+  for (const auto& [path, option] :
+       {std::pair("position.scaling.type", "--scaling"),
+        std::pair("position.scaling.original_max_position_embeddings", "--original-length"),
+        std::pair("position.scaling.", "--"), std::pair("position.", "--")}) {
+    for (size_t at = 0; (at = message.find(path, at)) != std::string::npos;) {
+      message.replace(at, std::string_view(path).size(), option);
+    }
+  }
+  return {status.code(), message};
+}
+
 std::string NameOf(const HeadOptions& options, double theta, double p) {
   if (p == 0) return "NoPE";
   std::string name = p == 1 ? "RoPE" : Number(p) + "-RoPE";
@@ -95,7 +109,7 @@ Result<std::pair<int, int>> ReadPairs(const std::string& option, const std::stri
                          std::to_string(pairs) + ", the pairs of this head, and is '" + text + "'");
 }
 
-Result<EncodingConfig> EncodingOf(const HeadOptions& options, double theta, double p) {
+Result<Rotation> MakeRotation(const HeadOptions& options, double theta, double p, int length) {
   GYRE_RETURN_IF_ERROR(Check(options));
   EncodingConfig encoding{.theta = theta, .p = p, .keep = options.keep, .spacing = options.spacing};
   if (!options.band.empty()) {
@@ -104,7 +118,9 @@ Result<EncodingConfig> EncodingOf(const HeadOptions& options, double theta, doub
   encoding.scaling.type = options.scaling;
   encoding.scaling.factor = options.factor;
   encoding.scaling.original_max_position_embeddings = options.original_length;
-  return encoding;
+  auto rotation = RotationOfHead(encoding, options.head_dim, length);
+  if (!rotation.ok()) return InOptions(rotation.status());
+  return rotation;
 }
 
 Result<std::vector<TheoryHead>> MakeHeads(const HeadOptions& options, int length) {
@@ -115,8 +131,7 @@ Result<std::vector<TheoryHead>> MakeHeads(const HeadOptions& options, int length
     for (const double p : options.shares) {
       if (p == 0 && nope) continue;
       nope = nope || p == 0;
-      GYRE_ASSIGN_OR_RETURN(const EncodingConfig encoding, EncodingOf(options, theta, p));
-      GYRE_ASSIGN_OR_RETURN(Rotation rotation, RotationOfHead(encoding, options.head_dim, length));
+      GYRE_ASSIGN_OR_RETURN(Rotation rotation, MakeRotation(options, theta, p, length));
       heads.push_back({NameOf(options, theta, p), theta, p, std::move(rotation)});
     }
   }

@@ -38,8 +38,8 @@ Result<std::vector<TheoryHead>> MakeHeads(const HeadOptions& options, int length
 /// The same where there may be but one. INVALID_ARGUMENT: there are several.
 Result<TheoryHead> MakeOneHead(const HeadOptions& options, int length);
 
-/// The encoding with this theta and p, as trainer/position takes it.
-Result<EncodingConfig> EncodingOf(const HeadOptions& options, double theta, double p);
+/// The rotation with this theta and p. `length` and errors as MakeHeads() has them.
+Result<Rotation> MakeRotation(const HeadOptions& options, double theta, double p, int length);
 
 /// "8:16" as pairs 8..15, at least one of 0..pairs-1. INVALID_ARGUMENT names the option.
 Result<std::pair<int, int>> ReadPairs(const std::string& option, const std::string& text,

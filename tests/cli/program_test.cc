@@ -32,6 +32,19 @@ TEST(Program, ACommandsOwnCommandIsGuessedToo) {
               HasSubstr("see: gyre certificates create --help"));
 }
 
+TEST(Program, AMisspeltOptionIsGuessed) {
+  const GyreResult result = RunGyre({"analyze", "llama", "--txt", "x"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.error,
+            "gyre: error: there is no option '--txt'; did you mean '--text'?\n"
+            "      see: gyre analyze --help\n");
+  EXPECT_THAT(RunGyre({"theory", "decay", "--teta=5"}).error,
+              HasSubstr("there is no option '--teta'; did you mean '--theta'?"));
+  EXPECT_THAT(RunGyre({"status", "--frobnicate"}).error,
+              StartsWith("gyre: error: there is no option '--frobnicate'\n"));
+  EXPECT_THAT(RunGyre({"status", "one", "two"}).error, HasSubstr("not expected: two"));
+}
+
 TEST(Program, WordsWhereAChoiceOrANumberIsWantedAreNamed) {
   EXPECT_THAT(RunGyre({"status", "--format", "xml"}).error,
               HasSubstr("--format: must be table, json, csv or md, and is 'xml'\n"));
