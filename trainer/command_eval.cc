@@ -81,13 +81,13 @@ class FolderEvaluation {
 Status Evaluate(const Arguments& arguments, std::ostream& out) {
   const bool dataset = arguments.flags.contains("--dataset");
   if (arguments.words.size() != 1 || dataset == arguments.flags.contains("--tokens")) {
-    return InvalidArgument("eval needs a folder, and --tokens FILE or --dataset HASH");
+    return InvalidArgument("eval needs a model, and --tokens FILE or --dataset HASH");
   }
   GYRE_ASSIGN_OR_RETURN(const int context, arguments.Number("--context", 512, 1));
   FolderEvaluation evaluation(arguments, context);
   GYRE_ASSIGN_OR_RETURN(const LossSum sum,
                         dataset ? evaluation.OfDataset() : evaluation.OfTokens());
-  char line[160];
+  char line[512];  // a perplexity may be as long as a number gets
   std::snprintf(
       line, sizeof line, "targets %lld  loss %.6f nats  perplexity %.4f  (windows of %d)\n",
       static_cast<long long>(sum.targets), sum.mean(), std::exp(sum.mean()), evaluation.context());

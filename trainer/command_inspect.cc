@@ -48,9 +48,7 @@ Status Inspect(const std::string& path, int length, std::ostream& out) {
   for (const std::string& what : Describe(extras)) out << "  with " << what << "\n";
   out << total << " parameters, " << layout.matrices << " of them in matrices\n\n";
   for (const TensorEntry& tensor : folder.weights.tensors()) {
-    out << tensor.dtype << " [";
-    for (size_t i = 0; i < tensor.shape.size(); ++i) out << (i > 0 ? ", " : "") << tensor.shape[i];
-    out << "] " << tensor.name << "\n";
+    out << tensor.dtype << " " << ShapeText(tensor.shape) << " " << tensor.name << "\n";
   }
   out << "\n";
   for (size_t l = 0; l < layers.size(); ++l) PrintLayer(l, layers[l], out);
@@ -63,7 +61,7 @@ int InspectCommand(const std::vector<std::string>& words, std::ostream& out, std
   const auto arguments = Arguments::Parse(words, {"--context"});
   if (!arguments.ok()) return ReportFailure(arguments.status(), err);
   if (arguments->words.size() != 1) {
-    return ReportFailure(InvalidArgument("inspect needs one folder"), err);
+    return ReportFailure(InvalidArgument("inspect needs one model"), err);
   }
   const auto length = arguments->Number("--context", 1, 1);
   if (!length.ok()) return ReportFailure(length.status(), err);

@@ -32,13 +32,14 @@ constexpr Command kCommands[] = {
     {"serve", "", "train what a worker asks for, on standard input", gyre::ServeCommand},
     {"verify", "DIR... [--backend cpu|reference] [--threads N] [--precision float32|bf16]",
      "hold this build against a folder's recorded numbers", gyre::VerifyCommand},
-    {"inspect", "DIR", "shapes, parameter counts and frequencies of a model folder",
+    {"inspect", "MODEL [--context N]",
+     "shapes, parameter counts and frequencies of a model: a folder, a GGUF file or llama2.c's .bin",
      gyre::InspectCommand},
     {"eval",
-     "DIR --tokens FILE | --dataset HASH [--home DIR] [--context N] [--backend cpu|reference] "
+     "MODEL --tokens FILE | --dataset HASH [--home DIR] [--context N] [--backend cpu|reference] "
      "[--threads N]",
-     "loss and perplexity of a model folder on token ids (a JSON list, or numbers with spaces) "
-     "or a data set",
+     "loss and perplexity of a model on token ids (a JSON list, or numbers with spaces) or a data "
+     "set",
      gyre::EvalCommand},
     {"devices", "[--format table|json]",
      "the GPUs that this program can train on, or why there are none", gyre::DevicesCommand,
