@@ -52,8 +52,8 @@ using LayerFn =
 
 /// The tensors are those of the configuration (CheckTensors()). INVALID_ARGUMENT: there are no
 /// windows, or one has a token that is not in the vocabulary. DATA_LOSS: a weight is no number,
-/// or what is computed of them is none. CANCELLED: a stop was asked for. `positions` is one a layer,
-/// for windows of the longest one's length.
+/// or what is computed of them is none. CANCELLED: a stop was asked for. `positions` is one a
+/// layer, for windows of the longest one's length.
 Result<ForwardLosses> RunForward(const PretrainedFolder& folder,
                                  const std::vector<LayerPosition>& positions,
                                  const std::vector<TokenWindow>& windows,

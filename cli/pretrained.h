@@ -16,7 +16,8 @@
 namespace gyre {
 
 /// SpecOptions::initial_weights: a folder's model, whose tensors are those of its configuration,
-/// without its weights being read and so without a hash. Of a checkpoint only the coordinator knows: nothing.
+/// without its weights being read and so without a hash. Of a checkpoint only the coordinator
+/// knows: nothing.
 Result<std::optional<InitialWeights>> LookAtWeights(const std::string& init_from);
 
 /// An object made of a folder's weights.

@@ -52,9 +52,8 @@ Result<std::vector<FoundBound>> Search(const Arguments& arguments) {
   std::vector<FoundBound> found;
   for (const int length : arguments.lengths) {
     const LadderOfTheta ladder = [&](double theta) -> Result<std::vector<double>> {
-      GYRE_ASSIGN_OR_RETURN(
-          Rotation rotation,
-          MakeRotation(arguments.head, theta, arguments.head.shares.front(), length));
+      GYRE_ASSIGN_OR_RETURN(Rotation rotation, MakeRotation(arguments.head, theta,
+                                                            arguments.head.shares.front(), length));
       return std::move(rotation.frequencies);
     };
     GYRE_ASSIGN_OR_RETURN(const BaseBound bound, FindBaseBound(ladder, length));

@@ -30,7 +30,8 @@ Status CheckCouldRun(State& state, const PreparedSweep& prepared) {
 Status CheckNoModel(Store& store, const std::string& name) {
   GYRE_ASSIGN_OR_RETURN(const bool is_model, store.IsModel(name));
   if (!is_model) return OkStatus();
-  return AlreadyExists("a pretrained model that was analysed into this database is called '" + name +
+  return AlreadyExists("a pretrained model that was analysed into this database is called '" +
+                       name +
                        "', and views and plots know both by their names; choose another name");
 }
 

@@ -33,7 +33,8 @@ constexpr Command kCommands[] = {
     {"verify", "DIR... [--backend cpu|reference] [--threads N] [--precision float32|bf16]",
      "hold this build against a folder's recorded numbers", gyre::VerifyCommand},
     {"inspect", "MODEL [--context N]",
-     "shapes, parameter counts and frequencies of a model: a folder, a GGUF file or llama2.c's .bin",
+     "shapes, parameter counts and frequencies of a model: a folder, a GGUF file or llama2.c's "
+     ".bin",
      gyre::InspectCommand},
     {"eval",
      "MODEL --tokens FILE | --dataset HASH [--home DIR] [--context N] [--backend cpu|reference] "

@@ -93,10 +93,9 @@ TEST_F(AnalyzeProgram, WhatCannotBeKeptIsPrintedAllTheSame) {
   const SmallDisk disk(File("small"), size_t{1} << 16);
   if (!disk.mounted()) GTEST_SKIP() << "needs to be root";
   disk.Fill();
-  const GyreResult result =
-      RunGyre({"analyze", std::filesystem::absolute(kModel).string(), "--tokens", "text.txt", "--db",
-               "small/results.db"},
-              {.folder = db_.path().parent_path()});
+  const GyreResult result = RunGyre({"analyze", std::filesystem::absolute(kModel).string(),
+                                     "--tokens", "text.txt", "--db", "small/results.db"},
+                                    {.folder = db_.path().parent_path()});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.output, HasSubstr("llama-rope: llama, 2 layers"));
   EXPECT_THAT(result.error, AllOf(HasSubstr("cannot use the database small/results.db"),

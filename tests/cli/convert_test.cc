@@ -143,8 +143,9 @@ TEST_F(ConvertTest, WhatCannotBeStartedFromIsRefusedBeforeAnythingIsQueued) {
   std::filesystem::create_directories(home_ / "huge");
   std::filesystem::copy(model + "/model.safetensors", home_ / "huge/model.safetensors");
   Write("huge/config.json", config.dump());
-  Write("next.yaml", "sweep: next\nbase:\n  data: {train: text.txt, context: 32}\n"
-                     "  train: {init_from: huge, tokens: 0}\nvariants: {a: {}}\n");
+  Write("next.yaml",
+        "sweep: next\nbase:\n  data: {train: text.txt, context: 32}\n"
+        "  train: {init_from: huge, tokens: 0}\nvariants: {a: {}}\n");
   const GyreResult huge = Run({"plan", "next.yaml"});
   EXPECT_EQ(huge.exit_code, 2);
   EXPECT_THAT(huge.error, HasSubstr("model.head_dim must be between 1 and"));

@@ -188,7 +188,8 @@ TEST_F(TheoryTest, WrongOptionsAreNamed) {
   EXPECT_THAT(error({"decay", "--p", "1.5"}), HasSubstr("--p must be from 0 (NoPE) to 1 (RoPE)"));
   EXPECT_THAT(error({"decay", "--band", "3"}), HasSubstr("--band must be FIRST:END"));
   EXPECT_THAT(error({"decay", "--band", "9:9999"}), HasSubstr("--band must be FIRST:END"));
-  EXPECT_THAT(error({"decay", "--keep", "middle"}), HasSubstr("error: --keep: 'middle' is not one of"));
+  EXPECT_THAT(error({"decay", "--keep", "middle"}),
+              HasSubstr("error: --keep: 'middle' is not one of"));
   EXPECT_THAT(error({"decay", "--scaling", "yarn"}), HasSubstr("error: --original-length must be"));
   EXPECT_THAT(error({"base-bound", "--scaling", "x"}), HasSubstr("error: --scaling: 'x' is not"));
   EXPECT_THAT(error({"decay", "--curve", "flat"}), HasSubstr("--curve must be one of constant"));

@@ -136,7 +136,8 @@ class ByteLevelTokenizer : public Tokenizer {
     return done;
   }
 
-  // The same as long, with stand-ins for what PCRE2 would not take or would take for something else.
+  // The same as long, with stand-ins for what PCRE2 would not take or would take for something
+  // else.
   std::string_view Shown(std::string_view text) {
     bool changed = false;
     for (size_t at = 0; at < text.size();) {

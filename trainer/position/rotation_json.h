@@ -6,7 +6,8 @@
 
 namespace gyre {
 
-/// {"frequencies", "attention_factor", "pairs"}, and "alibi_slopes" and "window" where there are any.
+/// {"frequencies", "attention_factor", "pairs"}, and "alibi_slopes" and "window" where there are
+/// any.
 Json ToJson(const LayerPosition& position);
 
 }  // namespace gyre
