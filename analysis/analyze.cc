@@ -67,8 +67,8 @@ Result<ModelAnalysis> AnalyzeModel(const PretrainedFolder& folder,
     for (const auto& [chosen, head] : options.heads) {
       if (chosen != layer) continue;
       wanted = true;
-      const Rotation& rotation = analysis.positions[static_cast<size_t>(layer)].rotation;
-      analysis.parts.push_back(LogitPartsOf(layer, head, trace, model, rotation));
+      analysis.parts.push_back(
+          LogitPartsOf(layer, head, trace, model, analysis.positions[static_cast<size_t>(layer)]));
     }
     if (wanted || options.statistics.Collects(kTokenNorms)) {
       traces[static_cast<size_t>(layer)] = trace;

@@ -28,7 +28,7 @@ double LogitParts::Spread(size_t pair) const {
 }
 
 LogitParts LogitPartsOf(int layer, int head, const AttentionTrace& trace, const ModelConfig& model,
-                        const Rotation& rotation) {
+                        const LayerPosition& position) {
   const auto heads = static_cast<size_t>(model.num_attention_heads);
   const auto kv_heads = static_cast<size_t>(model.num_key_value_heads);
   const auto size = static_cast<size_t>(model.head_dim), own = static_cast<size_t>(head);
@@ -39,15 +39,17 @@ LogitParts LogitPartsOf(int layer, int head, const AttentionTrace& trace, const 
   };
   LogitParts parts{.layer = layer, .head = head, .tokens = static_cast<int>(tokens)};
   double counts[kKeyKinds] = {};
-  for (std::vector<double>& of : parts.means) of.resize(rotation.pairs.size());
+  const auto& pairs = position.rotation.pairs;
+  for (std::vector<double>& of : parts.means) of.resize(pairs.size());
   for (size_t query = kFirstQuery; query < tokens; ++query) {
     const double* q = vector(query, own);
-    for (size_t key = 0; key <= query; ++key) {
+    const auto window = position.window > 0 ? static_cast<size_t>(position.window) : tokens;
+    for (size_t key = query + 1 - std::min(window, query + 1); key <= query; ++key) {
       const double* k = vector(key, heads + own / (heads / kv_heads));
       const auto kind = static_cast<size_t>(KindOf(query, key));
       ++counts[kind];
-      for (size_t pair = 0; pair < rotation.pairs.size(); ++pair) {
-        const auto [a, b] = rotation.pairs[pair];
+      for (size_t pair = 0; pair < pairs.size(); ++pair) {
+        const auto [a, b] = pairs[pair];
         parts.means[kind][pair] += scale * (q[a] * k[a] + q[b] * k[b]);
       }
     }

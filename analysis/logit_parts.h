@@ -28,7 +28,8 @@ struct LogitParts {
   double Spread(size_t pair) const;
 };
 
+/// Of the keys that a query sees.
 LogitParts LogitPartsOf(int layer, int head, const AttentionTrace& trace, const ModelConfig& model,
-                        const Rotation& rotation);
+                        const LayerPosition& position);
 
 }  // namespace gyre

@@ -23,7 +23,7 @@ ModelConfig TwoHeads() {
   return model;
 }
 
-const Rotation kHalves{{1, 0.1}, 1, {{0, 2}, {1, 3}}, {true, true}};
+const LayerPosition kHalves{{{1, 0.1}, 1, {{0, 2}, {1, 3}}, {true, true}}, {}, 0};
 
 TEST(LogitParts, MeansByKindOfKey) {
   AttentionTrace trace;
@@ -45,6 +45,12 @@ TEST(LogitParts, MeansByKindOfKey) {
   // Token 3 has the key of 1 beside them, token 4 those of 1 and 2.
   EXPECT_THAT(parts.means[3], ElementsAre(DoubleEq(4 * 7 / 3.), DoubleEq(6 * 7 / 3.)));
   EXPECT_DOUBLE_EQ(parts.Spread(1), 18);
+  // With a window of three tokens, only token 2 sees the first, and only 3 and 4 one of the others.
+  LayerPosition windowed = kHalves;
+  windowed.window = 3;
+  const LogitParts seen = LogitPartsOf(3, 1, trace, TwoHeads(), windowed);
+  EXPECT_THAT(seen.means[0], ElementsAre(DoubleEq(4), DoubleEq(6)));
+  EXPECT_THAT(seen.means[3], ElementsAre(DoubleEq(4 * 5 / 2.), DoubleEq(6 * 5 / 2.)));
 }
 
 TEST(LogitParts, PairsAddUpToTheLogits) {
