@@ -63,6 +63,20 @@ Result<sqlite3*> Open(const std::filesystem::path& path, int flags) {
   return db;
 }
 
+// A file with a write-ahead log has two more beside it while it is read, which cannot be made where
+// nobody may write; without a log nobody is writing, and they are not needed.
+std::string UnchangingFile(const std::filesystem::path& path) {
+  std::error_code error;
+  std::string uri = "file:";
+  for (const char c : std::filesystem::absolute(path, error).string()) {
+    if (c == '%') uri += "%25";
+    if (c == '?') uri += "%3f";
+    if (c == '#') uri += "%23";
+    if (c != '%' && c != '?' && c != '#') uri += c;
+  }
+  return uri + "?immutable=1";
+}
+
 }  // namespace
 
 Statement::Statement(Statement&& other) noexcept
@@ -196,13 +210,20 @@ Result<Database> Database::OpenReadOnly(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error))
     return NotFound("there is no database " + path.string());
+  // The first read is what finds a file that is no database.
+  constexpr char kFirstRead[] = "PRAGMA query_only=ON; SELECT count(*) FROM sqlite_schema";
   GYRE_ASSIGN_OR_RETURN(sqlite3* const handle, Open(path, SQLITE_OPEN_READONLY));
   Database database(handle);
-  // The first read is what finds a file that is no database.
-  if (Status status = database.Execute("PRAGMA query_only=ON; SELECT count(*) FROM sqlite_schema");
-      !status.ok()) {
-    return status.WithContext("cannot read the database " + path.string());
+  Status status = database.Execute(kFirstRead);
+  const int code = sqlite3_errcode(handle) & 0xff;
+  if ((code == SQLITE_READONLY || code == SQLITE_CANTOPEN) &&
+      !std::filesystem::exists(path.string() + "-wal", error)) {
+    GYRE_ASSIGN_OR_RETURN(sqlite3* const unchanged,
+                          Open(UnchangingFile(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI));
+    database = Database(unchanged);
+    status = database.Execute(kFirstRead);
   }
+  if (!status.ok()) return status.WithContext("cannot read the database " + path.string());
   return database;
 }
 

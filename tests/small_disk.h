@@ -28,6 +28,11 @@ class SmallDisk {
   }
   bool mounted() const { return mounted_; }
 
+  /// Nothing is written there any more.
+  bool MakeReadOnly() const {
+    return mount(nullptr, folder_.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) == 0;
+  }
+
   /// Until not a byte fits.
   void Fill() const {
     const int fd = open(Filler().c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <limits>
 
+#include "tests/small_disk.h"
+
 namespace gyre {
 namespace {
 
@@ -53,6 +55,24 @@ TEST_F(DatabaseTest, ValuesComeBackAsTheyWereBound) {
   EXPECT_EQ(select->Text(2), "");
   EXPECT_EQ(select->Int(4), 9);
   EXPECT_FALSE(*select->Step());
+}
+
+TEST_F(DatabaseTest, ReadsWhereNobodyMayWrite) {
+  const SmallDisk disk(folder_ / "small", size_t{1} << 20);
+  if (!disk.mounted()) GTEST_SKIP() << "needs to be root";
+  const std::filesystem::path path = folder_ / "small" / "a?b#c%20d.db";
+  {
+    const auto db = Database::OpenForWriting(path);
+    ASSERT_TRUE(db.ok()) << db.status();
+    ASSERT_TRUE(db->Execute("CREATE TABLE t (i); INSERT INTO t VALUES (7)").ok());
+  }
+  ASSERT_TRUE(disk.MakeReadOnly());
+  const auto db = Database::OpenReadOnly(path);
+  ASSERT_TRUE(db.ok()) << db.status();
+  auto select = db->Prepare("SELECT i FROM t");
+  ASSERT_TRUE(select.ok());
+  ASSERT_TRUE(*select->Step());
+  EXPECT_EQ(select->Int(0), 7);
 }
 
 TEST_F(DatabaseTest, FaultsHaveTheirCodes) {
