@@ -129,9 +129,10 @@ std::string NameOf(const fs::path& path) {
 }
 
 Result<PretrainedFolder> OpenModel(Arguments* arguments) {
+  // Links are not followed: what they lead to may have a hash for a name, and no tokenizer beside.
   std::error_code error;
-  const fs::path path = fs::canonical(arguments->model, error);
-  if (error) return NotFound("there is no model " + arguments->model);
+  const fs::path path = fs::absolute(arguments->model, error).lexically_normal();
+  if (!fs::exists(path, error)) return NotFound("there is no model " + arguments->model);
   if (arguments->name.empty()) arguments->name = NameOf(path);
   if (arguments->name.find('/') != std::string::npos) {
     return InvalidArgument("--name must be without '/', as a file's name, and is '" +

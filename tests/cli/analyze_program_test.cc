@@ -88,6 +88,20 @@ TEST_F(AnalyzeProgram, ANameThatIsTakenIsRefusedBeforeAnythingIsComputed) {
   EXPECT_THAT(json.output, HasSubstr("\"tokens\": 4"));
 }
 
+// As the cache of Hugging Face's programs has it.
+TEST_F(AnalyzeProgram, AModelBehindALinkIsCalledAsTheLinkIs) {
+  std::filesystem::create_directories(File("snapshot"));
+  for (const char* name : {"config.json", "model.safetensors"}) {
+    std::filesystem::create_symlink(std::filesystem::absolute(kModel) / name,
+                                    File("snapshot") / name);
+  }
+  std::filesystem::create_directory_symlink(File("snapshot"), File("named"));
+  const GyreResult result = Analyze({"--tokens", "text.txt"}, File("named").string());
+  EXPECT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_THAT(Ask("SELECT name, path FROM models"),
+              AllOf(HasSubstr("[\"named\","), HasSubstr("/named\"]")));
+}
+
 // It may have taken hours.
 TEST_F(AnalyzeProgram, WhatCannotBeKeptIsPrintedAllTheSame) {
   const SmallDisk disk(File("small"), size_t{1} << 16);
