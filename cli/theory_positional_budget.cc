@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <numbers>
+#include <numeric>
 
 #include "analysis/theory/sharp_head.h"
 #include "cli/theory.h"
@@ -29,6 +30,7 @@ struct Budget {
   int length = 0, first = 0, last = 0;
   double frequency = 0;  // of the last pair
   double diagonal = 0, previous = 0, sufficient = 0;
+  double logit = 0;  // of the token itself, at that diagonal
 };
 
 struct LengthBudgets {
@@ -52,29 +54,34 @@ Status CheckArguments(const Arguments& arguments) {
   return CheckWork(arguments.head.head_dim, places, "--head-dim or --length");
 }
 
-Budget ComputeBudget(const Arguments& arguments, const std::vector<double>& frequencies, int length,
-                     size_t first, size_t last) {
+Budget ComputeBudget(const Arguments& arguments, const Rotation& rotation, int length, size_t first,
+                     size_t last) {
+  const std::vector<double>& frequencies = rotation.frequencies;
   const auto at = [&](size_t k) { return frequencies.begin() + static_cast<std::ptrdiff_t>(k); };
-  const SharpHead head =
+  SharpHead head =
       EvenlyShared({at(first), at(last + 1)}, arguments.head.head_dim, length, arguments.eps);
+  const double factor = rotation.attention_factor * rotation.attention_factor;
+  for (size_t k = first; k <= last; ++k) head.shares[k - first] *= rotation.scaled[k] ? factor : 1;
+  const double diagonal = NormBudget(head, SharpPattern::kDiagonal);
   return {length,
           static_cast<int>(first),
           static_cast<int>(last),
           frequencies[last],
-          NormBudget(head, SharpPattern::kDiagonal),
+          diagonal,
           NormBudget(head, SharpPattern::kPrevious),
-          SufficientBudget(head)};
+          SufficientBudget(head),
+          diagonal * std::accumulate(head.shares.begin(), head.shares.end(), 0.0) /
+              std::sqrt(arguments.head.head_dim)};
 }
 
-std::vector<LengthBudgets> Compute(const Arguments& arguments,
-                                   const std::vector<double>& frequencies) {
+std::vector<LengthBudgets> Compute(const Arguments& arguments, const Rotation& rotation) {
   std::vector<LengthBudgets> all;
   for (const int length : arguments.lengths) {
     LengthBudgets& budgets = all.emplace_back();
     budgets.length = length;
-    for (size_t k = 0; k < frequencies.size(); ++k) {
-      budgets.alone.push_back(ComputeBudget(arguments, frequencies, length, k, k));
-      budgets.together.push_back(ComputeBudget(arguments, frequencies, length, 0, k));
+    for (size_t k = 0; k < rotation.frequencies.size(); ++k) {
+      budgets.alone.push_back(ComputeBudget(arguments, rotation, length, k, k));
+      budgets.together.push_back(ComputeBudget(arguments, rotation, length, 0, k));
     }
   }
   return all;
@@ -115,10 +122,9 @@ const Budget& Least(const std::vector<Budget>& budgets) {
                            [](auto& a, auto& b) { return a.diagonal < b.diagonal; });
 }
 
-std::string NeedsInWords(const Arguments& arguments, const Budget& budget) {
+std::string NeedsInWords(const Budget& budget) {
   if (!std::isfinite(budget.diagonal)) return "no norm is enough";
-  return "|ψ|² = " + InWords(budget.diagonal) + " (a logit of " +
-         InWords(budget.diagonal / std::sqrt(arguments.head.head_dim)) + ")";
+  return "|ψ|² = " + InWords(budget.diagonal) + " (a logit of " + InWords(budget.logit) + ")";
 }
 
 std::vector<std::string> Sentences(const Arguments& arguments, const TheoryHead& head,
@@ -132,13 +138,12 @@ std::vector<std::string> Sentences(const Arguments& arguments, const TheoryHead&
                           ": nothing rotates, so no norm is enough.");
       continue;
     }
-    sentences.push_back(head.name + ", N = " + length + ": attention of " +
-                        InWords(1 - arguments.eps) +
-                        " to the token itself takes least with pairs " + PairsInWords(together) +
-                        ", " + NeedsInWords(arguments, together) + "; of single pairs with pair " +
-                        PairsInWords(alone) + ", " + NeedsInWords(arguments, alone) +
-                        "; of the slowest, pair " + PairsInWords(budgets.alone.back()) + ", " +
-                        NeedsInWords(arguments, budgets.alone.back()) + ".");
+    sentences.push_back(
+        head.name + ", N = " + length + ": attention of " + InWords(1 - arguments.eps) +
+        " to the token itself takes least with pairs " + PairsInWords(together) + ", " +
+        NeedsInWords(together) + "; of single pairs with pair " + PairsInWords(alone) + ", " +
+        NeedsInWords(alone) + "; of the slowest, pair " + PairsInWords(budgets.alone.back()) +
+        ", " + NeedsInWords(budgets.alone.back()) + ".");
   }
   return sentences;
 }
@@ -187,7 +192,7 @@ Result<TheoryResult> Run(Arguments arguments) {
   GYRE_RETURN_IF_ERROR(CheckArguments(arguments));
   GYRE_ASSIGN_OR_RETURN(const TheoryHead head,
                         MakeOneHead(arguments.head, arguments.lengths.back()));
-  const auto budgets = Compute(arguments, head.rotation.frequencies);
+  const auto budgets = Compute(arguments, head.rotation);
   const int last = arguments.head.head_dim / 2 - 1;
   std::vector<int> all;
   for (int k = 0; k <= last; ++k) all.push_back(k);

@@ -20,7 +20,7 @@ enum class SharpPattern { kDiagonal, kPrevious };
 
 struct SharpHead {
   std::vector<double> frequencies;  // of the pairs that hold psi
-  std::vector<double> shares;       // as many; of |psi|^2, their sum is 1
+  std::vector<double> shares;       // as many; of |psi|^2, their sum is 1 (times A^2 with YaRN)
   int head_dim = 0;                 // d of sqrt(d)
   int length = 0;                   // N, at least 1
   double eps = 0.01;                // within (0, 1)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -91,6 +92,27 @@ TEST_F(TheoryTest, PropositionsOfNopeSayWhichDoNotHold) {
 TEST_F(TheoryTest, PositionalBudget) {
   ExpectGolden("theory-positional-budget.txt",
                Printed({"positional-budget", "--head-dim", "16", "--length", "32"}));
+}
+
+// YaRN's factor makes logits larger, so that smaller norms are enough: by its square, where the
+// frequency is as it was.
+TEST_F(TheoryTest, PositionalBudgetCountsTheAttentionFactor) {
+  const auto first = [](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"positional-budget", "--head-dim", "16", "--length", "32",
+                                      "--format",          "json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto table = QueryTableFromJson(Theory(words).output);
+    EXPECT_TRUE(table.ok()) << table.status();
+    return table.ok() ? table->rows.front() : std::vector<QueryValue>(9);
+  };
+  const auto plain = first({});
+  const auto yarn = first({"--scaling", "yarn", "--factor", "4", "--original-length", "4096"});
+  ASSERT_EQ(plain[4], yarn[4]);  // the frequency of pair 0
+  const double factor = 0.1 * std::log(4.0) + 1;
+  for (const size_t column : {6, 7, 8}) {
+    EXPECT_NEAR(std::get<double>(plain[column]) / std::get<double>(yarn[column]), factor * factor,
+                1e-9);
+  }
 }
 
 TEST_F(TheoryTest, PositionalBudgetOfNopeIsNone) {
