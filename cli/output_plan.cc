@@ -195,11 +195,13 @@ void WriteSummary(const SweepSpec& sweep, int width, const Write& write) {
   line("tokens", RangeOf(sweep, [](const JobConfig& c) { return c.train.tokens; }) + " a job, " +
                      WithSeparators(work.tokens) + " in all");
   WriteAtTheEnd(sweep, line);
-  line("compute", "about " + Brief(work.flops) +
-                      " FLOPs: 6 N + 12 L C T a token, with N the weights of matrix products" +
-                      (work.evaluation == 0 ? ""
-                                            : "; " + Brief(work.evaluation) +
-                                                  " of them for tasks and interventions"));
+  line("compute",
+       "about " + Brief(work.flops) +
+           " FLOPs: 6 N + 12 L C T a token, with N the weights of matrix products" +
+           (work.evaluation == 0
+                ? ""
+                : "; " + Brief(work.evaluation) + " of them for tasks and interventions") +
+           (work.tokens == 0 ? "; to read each whole validation set once comes on top" : ""));
   const MemoryEstimate memory = MemoryOf(sweep);
   line("memory", "about " + DescribeBytes(memory.total()) + " a job" +
                      (sweep.variants.size() > 1 ? ", of the largest: " : ": ") +

@@ -121,6 +121,8 @@ TEST_F(ConvertTest, AJobGoesOnFromAnotherAndFromItsExport) {
                            "as-it-is: {train: {init_from: model.gguf, tokens: 0}}\n"
                            "  half: {train: {init_from: model.gguf, tokens: 0}, "
                            "position: {pairing: half}}\n"));
+  EXPECT_THAT(Run({"plan", "gguf.yaml"}).output,
+              HasSubstr("to read each whole validation set once comes on top"));
   const GyreResult gguf = Run({"run", "gguf.yaml"});
   ASSERT_EQ(gguf.exit_code, 0) << gguf.error;
   EXPECT_NEAR(Value("gguf", "as-it-is", "text/loss_sample", 0), end, 1e-5);
