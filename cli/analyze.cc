@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// More of a text is not read: windows are few.
+// More of a text is not tokenized: windows are few.
 constexpr size_t kMostTextBytes = size_t{8} << 20;
 constexpr int kMostContext = 1 << 24;
 
