@@ -44,7 +44,7 @@ TEST(SimulationTest, WhateverBreaksTheSweepComesOutTheSame) {
                             "resumed",         "reattached",
                             "suspected",       "back",
                             "lost in silence", "stopped early",
-                            "restores"}) {
+                            "restores",        "next leases"}) {
     EXPECT_GT(happened[fault], 2) << fault;
   }
 }

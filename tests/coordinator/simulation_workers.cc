@@ -275,21 +275,32 @@ void Simulation::Save(const Thread& thread, bool weights_only, std::function<voi
 
 void Simulation::Finish(const Thread& thread, AttemptOutcome outcome, const std::string& error,
                         const std::string& code) {
-  Of(thread).succeeded = outcome == AttemptOutcome::kSucceeded;
+  FakeWorker& worker = Of(thread);
+  worker.succeeded = outcome == AttemptOutcome::kSucceeded;
   FinishAttemptCall call;
   call.attempt = Ref(thread);
   call.outcome = outcome;
-  call.last_sequence = Of(thread).sequence;
+  call.last_sequence = worker.sequence;
   call.error = error;
   call.error_code = code;
-  const auto run = [this, call](const Moment& at) {
-    return coordinator_->FinishAttempt(call, at).status();
+  call.wants_next = worker.succeeded && !worker.delivers && Dice(2) == 0;
+  const auto next = std::make_shared<std::optional<LeaseReply>>();
+  const auto run = [=, this](const Moment& at) {
+    next->reset();  // each answer has its own
+    const auto granted = [this, next](const std::optional<LeaseReply>& lease) {
+      if (lease) TakeLease(*lease);
+      *next = lease;
+    };
+    return coordinator_->FinishAttempt(call, ++offers_, granted, at).status();
   };
   const auto answer = [=, this](const Status& status) {
     if (!status.ok() && status.code() != StatusCode::kFailedPrecondition) {
       return Fail("finish: " + status.ToString());
     }
     Drop(Of(thread));
+    if (!status.ok() || !*next) return;
+    ++happened["next leases"];
+    Begin({thread.worker, thread.generation, 0}, **next);
   };
   Insist(thread, {run, answer, [this, call](const Status& status) {
                     if (status.ok() && call.outcome == AttemptOutcome::kSucceeded) {
