@@ -18,7 +18,9 @@ namespace {
 
 // From the present on, until it is canceled.
 void Watch(v1::SweepService::Stub& stub, grpc::ClientContext& context, LoadCount& count) {
-  const auto stream = stub.WatchEvents(&context, v1::WatchEventsRequest());
+  v1::WatchEventsRequest request;
+  request.set_after_id(-1);
+  const auto stream = stub.WatchEvents(&context, request);
   v1::Event event;
   while (stream->Read(&event)) {
     if (event.kind() == "job_succeeded") count.Heard(event.job_id());
